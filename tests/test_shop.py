@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from hypothesis import HealthCheck, given, settings
 from network_packets import Segment, pcap
 
@@ -25,7 +25,6 @@ from tagwire.frames.redaction import Redaction, sensitive_paths
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.selection.paths import SelectionError
 from tagwire.testing import messages
-from tagwire_cli.app import app
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
@@ -59,7 +58,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.path.insert(0, str(folder))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+        tagwire_result("generate", code=0)
     yield folder
     sys.path.remove(str(folder))
 
@@ -75,7 +74,7 @@ def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
-        found = CliRunner().invoke(app, words, input=stdin)
+        found = tagwire_result(*words, stdin=stdin)
         assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
         return found.exit_code, found.stdout, found.stderr
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command import tagwire_result
 from command_paths import GROUPS
 
 from tagwire_cli.app import COMMANDS, app
@@ -19,7 +20,7 @@ def listed(text: str) -> list[str]:
 
 
 def test_help_names_every_command_in_sections() -> None:
-    done = CliRunner().invoke(app, ["--help"])
+    done = tagwire_result("--help")
     assert done.exit_code == 0
     assert listed(done.stdout) == list(COMMANDS)
     titles = [section.title for section in SECTIONS]
@@ -28,9 +29,9 @@ def test_help_names_every_command_in_sections() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_alone_prints_its_help(group: str) -> None:
-    done = CliRunner().invoke(app, [group])
+    done = tagwire_result(group)
     assert done.exit_code == 2
-    assert done.stderr == CliRunner().invoke(app, [group, "--help"]).stdout
+    assert done.stderr == tagwire_result(group, "--help").stdout
 
 
 @pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)])
@@ -43,7 +44,7 @@ def test_help_cuts_no_summary(words: list[str], columns: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example(name: str) -> None:
-    done = CliRunner().invoke(app, [name, "-h"])
+    done = tagwire_result(name, "-h")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) > 6
     assert name == "engine" or f"tagwire {name}" in done.stdout.partition("Usage:")[2].partition("\n")[2]
@@ -61,10 +62,10 @@ def test_help_loads_nothing_slow() -> None:
 
 def test_a_misspelled_command() -> None:
     for words, near in ((["genrate"], "generate"), (["log", "salvge"], "salvage")):
-        done = CliRunner().invoke(app, words)
+        done = tagwire_result(*words)
         assert done.exit_code == 2
         assert f"did you mean {near!r}?" in done.stderr
-    done = CliRunner().invoke(app, ["frobnicate"])
+    done = tagwire_result("frobnicate")
     assert done.stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 

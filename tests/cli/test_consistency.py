@@ -3,6 +3,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
@@ -48,7 +49,7 @@ mock serve {file}
 @pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])
 def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    done = CliRunner().invoke(app, line.format(file=missing, out=tmp_path / "out").split())
+    done = tagwire_result(*line.format(file=missing, out=tmp_path / "out").split())
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"tagwire: {missing}: can't be read: No such file or directory\n"
     assert not (tmp_path / "out").exists()
@@ -56,7 +57,7 @@ def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])
 def test_a_dash_is_standard_input_or_wrong_usage(line: str, tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, line.format(file="-", out=tmp_path / "out").split(), input="")
+    done = tagwire_result(*line.format(file="-", out=tmp_path / "out").split(), stdin="")
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert "No such file" not in done.stderr
     assert "can't be standard input" not in done.stderr or done.exit_code == 2
@@ -93,7 +94,7 @@ def test_tables_fit_terminals() -> None:
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])
 def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
     for name in ("--record-format", "--format"):
-        done = CliRunner().invoke(app, [*words, name, "json"])
+        done = tagwire_result(*words, name, "json")
         assert done.exit_code == 2 and "For JSON output, use --json." in done.stderr
 
 
@@ -113,7 +114,7 @@ def test_one_meaning_for_each_option(path: str) -> None:
 
 @pytest.mark.parametrize("words", ["log dump", "log stat", "log verify", "log state", "validate", "fmt", "lint"])
 def test_errors_name_standard_input(words: str) -> None:
-    done = CliRunner().invoke(app, [*words.split(), "-"], input="{")
+    done = tagwire_result(*words.split(), "-", stdin="{")
     assert "standard input:" in done.output and "/tmp" not in done.output
 
 
@@ -141,5 +142,5 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "binary").write_bytes(bytes.fromhex(HEX))
     (tmp_path / "dump").write_text(f"00000000: {HEX[:16]} {HEX[16:32]}\n00000010: {HEX[32:48]} {HEX[48:]}\n")
     words, status, answer = line.split("|")
-    done = CliRunner().invoke(app, words.format(binary="binary", dump="dump").split())
+    done = tagwire_result(*words.format(binary="binary", dump="dump").split())
     assert done.exit_code == int(status) and answer in done.stderr, done.output

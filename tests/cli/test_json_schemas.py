@@ -7,13 +7,12 @@ from typing import Any
 import click
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 from jsonschema.exceptions import best_match
 from spec_projects import edit_spec, make_project, write_spec
 
 import tagwire_cli
-from tagwire_cli.app import app
 from tagwire_cli.commands.json_schema import SCHEMAS
 from tagwire_generator.syntax.spec_schema import schema
 
@@ -32,7 +31,7 @@ FLAWED_FORMAT = """{
 
 
 def run(*words: str, stdin: str = "", codes: tuple[int, ...] = (0,)) -> str:
-    done = CliRunner().invoke(app, words, input=stdin)
+    done = tagwire_result(*words, stdin=stdin)
     assert done.exit_code in codes, done.output
     return done.stdout
 
@@ -194,7 +193,7 @@ def test_the_schema_of_scripts_is_for_editors() -> None:
 
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
 def test_what_has_no_schema(words: list[str]) -> None:
-    done = CliRunner().invoke(app, ["json-schema", *words])
+    done = tagwire_result("json-schema", *words)
     assert (done.exit_code, done.stdout) == (
         2,
         "",

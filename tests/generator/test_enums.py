@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from build_package import build_package
-from click.testing import CliRunner
+from command import tagwire_result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.json import _Reader, _Writer
 from tagwire.testing import messages as strategies_of
-from tagwire_cli.app import app
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.evolution.check import Check
@@ -284,7 +283,7 @@ def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyP
     monkeypatch.syspath_prepend(str(Path(tasks.__file__).parents[1]))
 
     def run(*words: str) -> str:
-        result = CliRunner().invoke(app, [*words, "--package", "enum_messages", "--hex"], input=GOLDEN[0])
+        result = tagwire_result(*words, "--package", "enum_messages", "--hex", stdin=GOLDEN[0])
         assert result.exit_code == 0, result.output
         return result.output.strip()
 

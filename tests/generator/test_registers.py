@@ -3,12 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import make_project
 
 import tagwire_messages as messages
 from tagwire.errors import SpecError
-from tagwire_cli.app import app
 from tagwire_drafts import kip82_int
 from tagwire_drafts.kip82_int import ig_header_keys, kafka_header_keys
 from tagwire_generator.diagnostics.problems import RULES
@@ -154,7 +153,7 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
     (tmp_path / "pyproject.toml").write_text('[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "own"\noutput = "."\n')
     [own] = load_settings(tmp_path).sets
     problems = generate(own, use_cache=False, jobs=1).problems
-    done = CliRunner().invoke(app, ["validate", str(tmp_path / "specs"), "--json"])
+    done = tagwire_result("validate", str(tmp_path / "specs"), "--json")
     assert [each["rule"] for each in json.loads(done.stdout)] == [each.rule for each in problems]
     if path.endswith(".state") and path.count(".") == 1 and not path.startswith("Nope"):
         assert problems == ()

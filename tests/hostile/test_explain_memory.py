@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from growth import peak_bytes
 
 import tagwire_messages as messages
 from tagwire.records import BatchBuilder
-from tagwire_cli.app import app
 from tagwire_cli.output import tables
 
 
@@ -36,7 +35,7 @@ def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "in.bin"
 
     def explain() -> None:
-        result = CliRunner().invoke(app, ["explain", *words.split(), "--json", str(path)])
+        result = tagwire_result("explain", *words.split(), "--json", path)
         assert result.exit_code == 0, result.output
 
     path.write_bytes(INPUTS[words](3))
@@ -52,7 +51,7 @@ def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_the_json_is_what_it_was(words: str, count: int, tmp_path: Path) -> None:
     (tmp_path / "in.bin").write_bytes(INPUTS[words](count))
-    result = CliRunner().invoke(app, ["explain", *words.split(), "--json", str(tmp_path / "in.bin")])
+    result = tagwire_result("explain", *words.split(), "--json", str(tmp_path / "in.bin"))
     found = json.loads(result.stdout)
     assert len(found) == count and result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     assert all((row["traces"][0] if "traces" in row else row)["root"]["children"] for row in found)
@@ -60,7 +59,7 @@ def test_the_json_is_what_it_was(words: str, count: int, tmp_path: Path) -> None
 
 def test_one_message_is_written_as_it_was() -> None:
     words = ["explain", "LeaveGroupRequest", "0", "--hex", "--json", "-"]
-    result = CliRunner().invoke(app, words, input="00016700016d")
+    result = tagwire_result(*words, stdin="00016700016d")
     found = json.loads(result.stdout)
     assert result.stdout == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     data = bytes.fromhex("00016700016d")

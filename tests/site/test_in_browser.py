@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from web_driver import Browser, browser, served, why_not
 
 import tagwire_messages as messages
-from tagwire_cli.app import app
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"
@@ -48,7 +47,7 @@ def frames() -> Iterator[dict[str, Any]]:
 
 
 def explained(*words: str, stdin: str) -> str:
-    return CliRunner().invoke(app, ("explain", *words), input=stdin).stdout
+    return tagwire_result("explain", *words, stdin=stdin).stdout
 
 
 def test_pages_load_without_errors(window: Browser, site: str) -> None:

@@ -2,11 +2,10 @@ import json
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 import tagwire_messages as messages
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 from tagwire_site.playground import answer
 from tagwire_site.python_files import archive_of
 
@@ -38,7 +37,7 @@ QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_text_is_that_of_the_command_line(name: str) -> None:
     words, data, question = QUESTIONS[name]
-    printed = CliRunner().invoke(app, ("explain", "--input", "hex", *words), input=data.hex()).stdout
+    printed = tagwire_result("explain", "--input", "hex", *words, stdin=data.hex()).stdout
     found = ask("explain", text=data.hex(), **question)
     assert found["text"] == printed.replace(" --input hex", "")
     assert found["hex"] == data.hex() and bool(found["fault"]) == (name in ("cut", "nothing"))

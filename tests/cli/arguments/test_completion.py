@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command import tagwire_result
 from command_paths import GROUPS
 from spec_projects import make_project
 
@@ -93,7 +94,7 @@ def test_nothing_to_offer(line: str) -> None:
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make_project(tmp_path))
-    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    tagwire_result("generate", code=0)
     assert offered("tagwire show P") == {"PingRequest", "PingResponse"}
     assert offered("tagwire generate --set ") == {"pings"}
     (tmp_path / "pyproject.toml").write_text("[tool.tagwire]\nset = 7\n")
@@ -137,7 +138,7 @@ def test_zsh() -> None:
 
 
 def test_the_second_tab_of_zsh_completes_as_well() -> None:
-    script = CliRunner().invoke(app, ["completion", "zsh"]).stdout
+    script = tagwire_result("completion", "zsh").stdout
     assert 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"' in script
 
 
@@ -148,10 +149,10 @@ def test_fish() -> None:
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])
 def test_scripts_of_shells_that_may_not_be_here(name: str) -> None:
-    script = CliRunner().invoke(app, ["completion", name]).stdout
+    script = tagwire_result("completion", name).stdout
     assert f"_TAGWIRE_COMPLETE={name}_complete" in script and "tagwire" in script
 
 
 def test_other_shells_are_wrong_usage() -> None:
-    done = CliRunner().invoke(app, ["completion", "tcsh"])
+    done = tagwire_result("completion", "tcsh")
     assert done.exit_code == 2 and "'tcsh' is not one of" in done.stderr

@@ -5,10 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from command import tagwire_result
-
-from tagwire_cli.app import app
 
 REQUEST = """\
 // Written by hand.
@@ -130,21 +127,21 @@ def test_a_field_more(project: Path, case: str) -> None:
     assert REQUEST.count(before) == 1
     run("specs/PingRequest.json", *words.split())
     assert specs(project) == (new(REQUEST).replace(before, after), new(RESPONSE))
-    validated = CliRunner().invoke(app, ["validate"])
+    validated = tagwire_result("validate")
     assert validated.exit_code == 0, validated.output
 
 
 def test_canonical_text_stays_canonical(project: Path) -> None:
-    assert CliRunner().invoke(app, ["fmt"]).exit_code == 0
+    tagwire_result("fmt", code=0)
     run("PingResponse", "--field", "Hosts", "--type", "[]string", "--nullable", "--about", "x" * 60)
-    assert CliRunner().invoke(app, ["fmt", "--check"]).exit_code == 0
+    tagwire_result("fmt", "--check", code=0)
     assert json.loads(specs(project)[1])["fields"][1]["about"] == "x" * 60
 
 
 def test_the_new_version_is_one_and_the_old_ones_are_what_they_were(project: Path) -> None:
-    assert CliRunner().invoke(app, ["lock", "specs", "--file", "lock.json"]).exit_code == 0
+    tagwire_result("lock", "specs", "--file", "lock.json", code=0)
     run("PingRequest", "--field", "Agent", "--type", "string")
-    result = CliRunner().invoke(app, ["breaking", "specs", "--lock", "lock.json", "--fail-on", "policy"])
+    result = tagwire_result("breaking", "specs", "--lock", "lock.json", "--fail-on", "policy")
     assert (result.exit_code, result.stdout) == (0, ""), result.output
     run("PingResponse", "--field", "Agent", "--type", "string")
     assert ['"0-4"' in text for text in specs(project)] == [True, True]
@@ -367,7 +364,7 @@ def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) 
     else:
         with (project / "pyproject.toml").open("a") as settings:
             settings.write('lock = "lock.json"\n')
-        assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+        tagwire_result("lock", code=0)
     (project / "specs/PingRequest.json").write_text(REQUEST)
     (project / "specs/PingResponse.json").write_text(RESPONSE)
     result = run("PingRequest", *words, code=1)

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from command import tagwire_result as run
 from spec_projects import edit_spec, make_project, spec, write_spec
-
-from tagwire_cli.app import app
 
 SPECS = Path("message_specs")
 
@@ -422,7 +420,7 @@ def test_a_spec_of_its_own_component_is_compared_with_its_own(project: Path) -> 
 def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     add_settings(project, 'lock = "released.json"\n')
-    assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    run("lock", code=0)
     first = breaking()
     with monkeypatch.context() as broken:  # from here on, reading any spec fails
         broken.setattr("tagwire_generator.evolution.spec_sources.SpecReader.read", None)

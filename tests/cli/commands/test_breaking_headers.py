@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import edit_spec, make_project, write_spec
-
-from tagwire_cli.app import app
 
 REQUEST, RESPONSE = "message_specs/PingRequest.json", "message_specs/PingResponse.json"
 OWN_REQUESTS = [
@@ -45,7 +43,7 @@ def give_old_header(root: Path, kind: str) -> None:
 
 
 def proofs(*words: str) -> list[tuple[str, str]]:
-    found = json.loads(CliRunner().invoke(app, ["breaking", *words, "--output-format", "json"]).stdout)
+    found = json.loads(tagwire_result("breaking", *words, "--output-format", "json").stdout)
     made: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
     return [(proof["old"], proof["new"]) for proof in made]
 
@@ -76,7 +74,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     add_headers(project, folder)
     with (project / "pyproject.toml").open("a") as settings:
         settings.write('lock = "lock.json"\n')
-    assert CliRunner().invoke(app, ["lock"]).exit_code == 0
+    tagwire_result("lock", code=0)
     commit(project)
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
@@ -103,7 +101,7 @@ def test_a_header_that_the_set_lacks_is_not_made_up(project: Path) -> None:
     edit_spec(project, "RequestHeader", '"0-1"', '"1"')
     commit(project)
     give_old_header(project, "Request")
-    result = CliRunner().invoke(app, ["breaking", "--against", "HEAD", "--output-format", "json"])
+    result = tagwire_result("breaking", "--against", "HEAD", "--output-format", "json")
     (found,) = json.loads(result.stdout)
     assert (found["rule"], found["proof"]) == ("TW913", None)
 

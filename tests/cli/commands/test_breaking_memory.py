@@ -3,10 +3,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
-from tagwire_cli.app import app
 from tagwire_generator.reading import spec as spec_reading
 
 pytestmark = pytest.mark.thorough
@@ -48,7 +47,7 @@ def strip_keys(root: Path, name: str) -> None:
 
 
 def run(*words: str) -> str:
-    done = CliRunner().invoke(app, words)
+    done = tagwire_result(*words)
     assert done.exit_code in (0, 1), done.output
     return done.stdout
 

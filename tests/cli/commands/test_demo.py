@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import tagwire_result
 
 import tagwire_cli
 import tagwire_messages as messages
-from tagwire_cli.app import app
 from tagwire_messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 COMMITTED = Path(__file__).parents[2] / "data/captures/captures.jsonl.gz"
@@ -22,7 +22,7 @@ REQUEST = messages.registry.encode_request(
 
 
 def run(file: Path) -> Result:
-    return CliRunner().invoke(app, ("demo", str(file)))
+    return tagwire_result("demo", file)
 
 
 def row(data: bytes = REQUEST, **changes: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_the_committed_captures() -> None:
 
 
 def test_shipped_sample_is_part_of_the_captures() -> None:
-    done = CliRunner().invoke(app, ["demo"])
+    done = tagwire_result("demo")
     assert done.exit_code == 0 and "Decoded 450 frames strictly and encoded them to the same bytes" in done.stdout
     sample, whole = (
         set(gzip.decompress(path.read_bytes()).decode().splitlines())

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from build_package import build_package
-from click.testing import CliRunner
 from command import tagwire_result
 from parcel_specs import PARCEL
 
 import tagwire
 import tagwire_messages as messages
 from tagwire.message.field_table import layout_of
-from tagwire_cli.app import app
 from tagwire_cli.comparing.version_diff import FieldState, diff_versions
 
 DRAFT = ("--package", "tagwire_drafts.kip482")
@@ -170,7 +168,7 @@ def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
     difference = diff_versions(parcel, 0, 1)
     assert (difference.old.default_size, difference.new.default_size) == (8, None)
     assert run("Parcel", "0", "1", "--package", "parcels_to_compare").exit_code == 0
-    shown = CliRunner().invoke(app, ("show", "Parcel", "--package", "parcels_to_compare"))
+    shown = tagwire_result("show", "Parcel", "--package", "parcels_to_compare")
     assert shown.exit_code == 0, shown.output
 
 

@@ -7,11 +7,9 @@ from random import Random
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner
 from command import tagwire_result
 from spec_projects import make_project, read_tree
 
-from tagwire_cli.app import app
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.project import resources
 from tagwire_generator.project.options import SpecOptions
@@ -170,7 +168,7 @@ def test_our_own_specs_are_formatted(folder: str) -> None:
 
 
 def test_what_we_write_is_formatted(project: Path) -> None:
-    CliRunner().invoke(app, ["init", "pongs", "new"])
+    tagwire_result("init", "pongs", "new")
     assert "0 of 4 specs" in run("--check", "new/message_specs").stderr
 
 
@@ -182,7 +180,7 @@ def test_line_ends_of_windows_are_kept(project: Path) -> None:
     run()
     lock = [str(spec.parent), "--file", "released.json"]
     for arguments in (["lock", *lock], ["lock", *lock, "--check"], ["fmt", "--check"]):
-        assert CliRunner().invoke(app, arguments).exit_code == 0
+        tagwire_result(*arguments, code=0)
         for file in (*spec.parent.glob("*.json"), project / "released.json"):
             file.write_bytes(file.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
 

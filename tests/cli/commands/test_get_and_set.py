@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from command import tagwire_result as run
 
 import tagwire_messages as messages
 from tagwire import FrameSplitter
-from tagwire_cli.app import app
 from tagwire_messages import registry
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
@@ -76,23 +74,23 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
 def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], said: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")
-    done = CliRunner().invoke(app, [word.format(file=file) for word in words])
+    done = run(*(word.format(file=file) for word in words))
     assert done.exit_code == 2
     assert said in done.stderr
     assert f"The order is MESSAGE VERSION PATH...; a file is read with --file {file}" in done.stderr
 
 
 def test_the_order_is_told_where_no_version_is_given_and_only_there() -> None:
-    done = CliRunner().invoke(app, ["get", "MetadataRequest", "topics"])
+    done = run("get", "MetadataRequest", "topics")
     assert "a file is read with --file FILE" in done.stderr
-    done = CliRunner().invoke(app, ["get", "MetadataRequest", "99", "topics"])
+    done = run("get", "MetadataRequest", "99", "topics")
     assert done.exit_code == 2 and "The order" not in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--frame", "--frames"])
 @pytest.mark.parametrize("command", ["decode", "encode", "get", "set", "redact"])
 def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
-    done = CliRunner().invoke(app, [command, option, "nothing"])
+    done = run(command, option, "nothing")
     assert done.exit_code == 2 and "'nothing' is not one of 'request', 'response', 'message'" in done.stderr
 
 

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from command import tagwire_result
 from spec_projects import read_tree
-
-from tagwire_cli.app import app
 
 FILES = {
     ".gitattributes",
@@ -57,7 +54,7 @@ def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
     tested = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
     assert f"{3 if flags else 4} passed" in tested
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
-        result = CliRunner().invoke(app, line)
+        result = tagwire_result(*line)
         assert result.exit_code == 0, result.output
     run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # without user settings
     if importlib.util.find_spec("mypy"):
@@ -69,7 +66,7 @@ def test_its_golden_bytes_can_fail(folder: Path) -> None:
     init("pings")
     spec = folder / "message_specs/HelloRequest.json"
     spec.write_text(spec.read_text(encoding="utf-8").replace('"string"', '"bytes"'), encoding="utf-8")
-    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    tagwire_result("generate", code=0)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "test_golden_bytes" in done.stdout
 
@@ -82,7 +79,7 @@ def test_hooks_and_workflow_run_commands_that_there_are(folder: Path) -> None:
     ours = [line.split()[1:] for line in lines if line.startswith("tagwire ")]
     assert len(ours) == 6
     for arguments in ours:
-        result = CliRunner().invoke(app, arguments)
+        result = tagwire_result(*arguments)
         assert result.exit_code == 0, result.output
 
 
@@ -105,7 +102,7 @@ def test_a_header_need_not_have_what_kafkas_has(folder: Path) -> None:
     before, comma, _ = spec.read_text(encoding="utf-8").partition(',\n    { "name": "ClientId"')
     assert comma
     spec.write_text(f"{before}\n  ]\n}}\n", encoding="utf-8")
-    assert CliRunner().invoke(app, ["generate"]).exit_code == 0
+    tagwire_result("generate", code=0)
     code = "import sys; sys.path.append('src'); import tagwire.errors as registry_errors" + HEADERS_OF_ONES_OWN
     run(sys.executable, "-c", code, cwd=folder)
 

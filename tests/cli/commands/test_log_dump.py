@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from terminal import on_terminal
 
 from tagwire.interpreter.reader import decode
@@ -14,7 +14,6 @@ from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.records import lines as native
 from tagwire.wire.compression import pack, unpack
-from tagwire_cli.app import app
 from tagwire_cli.output import log_lines
 
 pytestmark = pytest.mark.thorough
@@ -102,7 +101,7 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
         assert (both.returncode, both.stderr, len(printed)) == (1, "", 50 * good + lines)
         assert told.startswith(f"tagwire: {path}: ") and where in told
         assert not any("tagwire: " in line for line in printed)
-        result = CliRunner().invoke(app, ["log", "dump", str(path), *form])
+        result = tagwire_result("log", "dump", path, *form)
         assert (result.exit_code, result.stdout, result.stderr) == (
             1,
             "".join(f"{line}\n" for line in printed),
@@ -157,7 +156,7 @@ def test_lines_match_the_properties_of_their_batch(tmp_path: Path, format: str, 
         for batch in read_batches(path.read_bytes(), format)
         for record in batch
     ]
-    result = CliRunner().invoke(app, ["log", "dump", str(path), "--format", format, "--json"])
+    result = tagwire_result("log", "dump", path, "--format", format, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [list(line.items())[: len(expected[0])] for line in found] == [list(each.items()) for each in expected]

@@ -3,9 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from tagwire_cli.app import app
+from command import tagwire_result
 
 ROOT = Path(__file__).parents[3]
 ORDERS = ROOT / "tests" / "data" / "sample_log" / "orders-0"
@@ -13,8 +11,7 @@ TXN = "kafka4/alpha-txn-many-0"
 
 
 def run(*words: object, code: int = 0) -> str:
-    done = CliRunner().invoke(app, ["log", "dump", *map(str, words)])
-    assert done.exit_code == code, done.output
+    done = tagwire_result("log", "dump", *words, code=code)
     return done.stdout if code == 0 else done.stderr
 
 

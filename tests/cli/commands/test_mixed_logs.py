@@ -3,19 +3,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from mixed_logs import MIXTURES, Mixture, log_of
 
 from tagwire.records import BatchBuilder, Record, build, format_of
-from tagwire_cli.app import app
 
 SOME = [each for each in MIXTURES if len(each.older) == 2]
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
-    assert result.exit_code == code, result.output
-    return result.output
+    return tagwire_result(*arguments, code=code).output
 
 
 def rows(*arguments: object) -> list[dict[str, Any]]:
@@ -36,9 +33,7 @@ def test_every_command_takes_the_whole_log(tmp_path: Path, mixture: Mixture) -> 
     assert all(row["lostBytes"] == 0 for row in rows("log", "salvage", folder, *named, "--output", tmp_path / "saved"))
     [compacted] = rows("log", "compact", folder, *named, "--include-active", "--output", tmp_path / "compacted")
     assert compacted["keys"] == 7
-    converted = CliRunner().invoke(
-        app, ["log", "convert", str(folder), *named, "--to", "v2", "--output", str(tmp_path / "v2")]
-    )
+    converted = tagwire_result("log", "convert", folder, *named, "--to", "v2", "--output", str(tmp_path / "v2"))
     assert converted.exception is None or isinstance(converted.exception, SystemExit)
     assert sum(row["records"] for row in rows("log", "stat", tmp_path / "v2" / "t-0", "--format", "v2")) == len(
         expected

@@ -2,11 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire.explain.text import parse_annotated
 from tagwire.records import Record, build, read_batches
-from tagwire_cli.app import app
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 ONE = build([Record(5, 300, b"k", b"v")], "v1").encode()
@@ -14,7 +13,7 @@ PACKED = build([Record(5, 300, b"k", b"v", (("h", None),))], "v2", compression="
 
 
 def run(*arguments: str, data: bytes = b"") -> tuple[int, bytes, str]:
-    result = CliRunner().invoke(app, list(arguments), input=data)
+    result = tagwire_result(*arguments, stdin=data)
     return result.exit_code, result.stdout_bytes, result.stderr
 
 
@@ -123,21 +122,21 @@ def test_an_unknown_rule(rule: str) -> None:
     "words", [("show", "MessageV1", "--version", "0"), ("diff", "MessageV1", "0", "1"), ("decode", "MessageV1", "0")]
 )
 def test_commands_about_versions_say_that_a_format_has_none(words: tuple[str, ...]) -> None:
-    result = CliRunner().invoke(app, [*words, "--package", "tagwire_records"])
+    result = tagwire_result(*words, "--package", "tagwire_records")
     assert result.exit_code == 2 and "is a record format" in result.stderr
 
 
 def test_a_format_is_shown_as_it_is_on_the_wire() -> None:
-    result = CliRunner().invoke(app, ["show", "MessageV1", "--package", "tagwire_records"])
+    result = tagwire_result("show", "MessageV1", "--package", "tagwire_records")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("MessageV1: record format v1, at least 34 bytes")
     assert [line.split()[0] for line in result.stdout.splitlines()[3:]][-2:] == ["key", "value"]
-    facts = json.loads(CliRunner().invoke(app, ["show", "MessageV1", "--json", "--package", "tagwire_records"]).stdout)
+    facts = json.loads(tagwire_result("show", "MessageV1", "--json", "--package", "tagwire_records").stdout)
     assert facts["format"] == "v1" and facts["items"][0]["name"] == "offset"
 
 
 def test_formats_are_listed_with_the_messages() -> None:
-    result = CliRunner().invoke(app, ["messages", "--package", "tagwire_drafts.kip82_int"])
+    result = tagwire_result("messages", "--package", "tagwire_drafts.kip82_int")
     assert result.exit_code == 0 and "MessageKip82Int" in result.stdout and "ProduceRequest" in result.stdout
-    rows = json.loads(CliRunner().invoke(app, ["messages", "--json", "--package", "tagwire_records"]).stdout)
+    rows = json.loads(tagwire_result("messages", "--json", "--package", "tagwire_records").stdout)
     assert {"name": "MessageV0", "kind": "format", "format": "v0"} in rows

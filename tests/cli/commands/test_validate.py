@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from command import tagwire_result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire.log.rules import RULES as LOG_RULES
-from tagwire_cli.app import app
 from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
 
 
@@ -180,7 +178,7 @@ def test_commands_of_a_project_where_there_is_none(
     if settings:
         (tmp_path / "pyproject.toml").write_text(settings)
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, words)
+    done = tagwire_result(*words)
     assert (done.exit_code, done.stdout) == (2, "")
     why = "no [[tool.tagwire.sets]] in pyproject.toml, and no folder message_specs"
     assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` creates one\n"
@@ -247,7 +245,7 @@ def test_a_message_named_like_its_module_is_refused_at_its_name(project: Path) -
     "rule", [*RULES.values(), *CHANGE_RULES.values(), *DESIGN_RULES.values()], ids=lambda rule: rule.id
 )
 def test_every_rule_is_explained(rule: Rule[Any]) -> None:
-    done = CliRunner().invoke(app, ["rule", rule.id.lower()])
+    done = tagwire_result("rule", rule.id.lower())
     assert done.exit_code == 0
     assert done.stdout.startswith(f"{rule.id} ({rule.severity}): {rule.title}\n\n")
     explanation, _, example = done.stdout.partition("\n\nbad:\n")
@@ -256,16 +254,16 @@ def test_every_rule_is_explained(rule: Rule[Any]) -> None:
 
 
 def test_the_list_of_rules() -> None:
-    lines = CliRunner().invoke(app, ["rule"]).stdout.splitlines()
+    lines = tagwire_result("rule").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [*RULES, *CHANGE_RULES, *DESIGN_RULES, *LOG_RULES]
 
 
 def test_a_rule_about_logs() -> None:
-    done = CliRunner().invoke(app, ["rule", "twl108"])
+    done = tagwire_result("rule", "twl108")
     assert done.stdout == f"TWL108: {LOG_RULES['TWL108']}\n"
 
 
 def test_an_unknown_rule() -> None:
-    done = CliRunner().invoke(app, ["rule", "TW6008"])
+    done = tagwire_result("rule", "TW6008")
     assert done.exit_code == 2
     assert "there is no rule 'TW6008'; `tagwire rule` lists all rules" in done.stderr

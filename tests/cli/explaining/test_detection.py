@@ -4,13 +4,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from command import tagwire_result
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
 from tagwire.records import BatchBuilder
-from tagwire_cli.app import app
 
 REQUEST = messages.registry.encode_request(
     messages.ApiVersionsRequest(client_software_name="tagwire", client_software_version="1.0"),
@@ -121,6 +119,6 @@ def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
     ],
 )
 def test_other_commands_recognise_hex(words: list[str]) -> None:
-    result = CliRunner().invoke(app, words, input=HEX)
+    result = tagwire_result(*words, stdin=HEX)
     assert result.exit_code == 1
     assert result.stderr == "tagwire: the input looks like hex; add --hex\n"

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 import tagwire_messages as messages
 from tagwire.explain import html_page, html_tree
 from tagwire.explain.text import parse_annotated
 from tagwire.records import BatchBuilder
-from tagwire_cli.app import app
 
 DATA = Path(__file__).parents[2] / "data"
 SEGMENT = sorted((DATA / "sample_log").rglob("*.log"))[0]
@@ -76,7 +75,7 @@ class Page(HTMLParser):
 
 
 def render(*words: str, stdin: bytes = b"", code: int = 0) -> Page:
-    result = CliRunner().invoke(app, ("explain", "--html", *words), input=stdin)
+    result = tagwire_result("explain", "--html", *words, stdin=stdin)
     assert result.exit_code == code, result.output
     return Page(result.stdout)
 
@@ -171,7 +170,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
 
 
 def test_values_are_text() -> None:
-    result = CliRunner().invoke(app, ("explain", "--html", "--request"), input=request(HOSTILE))
+    result = tagwire_result("explain", "--html", "--request", stdin=request(HOSTILE))
     assert "alert(1)" in result.stdout and "<script>alert" not in result.stdout and "<img" not in result.stdout
     assert "\u202e" not in result.stdout
     page = Page(result.stdout)
@@ -181,7 +180,7 @@ def test_values_are_text() -> None:
 def test_light_and_dark() -> None:
     style, script = html_page.component()
     assert "prefers-color-scheme: dark" in style and 'data-theme="dark"' in style
-    text = CliRunner().invoke(app, ("explain", "--html", "--request"), input=request("me")).stdout
+    text = tagwire_result("explain", "--html", "--request", stdin=request("me")).stdout
     assert 'content="light dark"' in text and style in text and script in text
 
 

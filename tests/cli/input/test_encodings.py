@@ -3,10 +3,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 import tagwire_messages as messages
-from tagwire_cli.app import app
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.encodings import ENCODINGS, bytes_of, encoding_of
 
@@ -110,7 +109,7 @@ def test_the_command_offers_all_of_them(tmp_path: Path) -> None:
     request = messages.registry.encode_request(messages.MetadataRequest(), 12, correlation_id=7, client_id="me")
     path = tmp_path / "pasted.txt"
     path.write_text(xxd(request))
-    seen = [CliRunner().invoke(app, ("explain", "--request", "--input", form, str(path))) for form in ("dump", "auto")]
+    seen = [tagwire_result("explain", "--request", "--input", form, path) for form in ("dump", "auto")]
     assert seen[0].exit_code == 0 and seen[0].stdout == seen[1].stdout
-    help_text = CliRunner().invoke(app, ("explain", "--help")).stdout
+    help_text = tagwire_result("explain", "--help").stdout
     assert all(form in help_text for form in ENCODINGS)

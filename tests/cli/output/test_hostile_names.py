@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import tagwire_result
 
 from tagwire.text_format import printable, printable_json
-from tagwire_cli.app import app
 
 DATA = Path(__file__).parents[2] / "data"
 CLI = Path(__file__).parents[3] / "cli" / "tagwire_cli"
@@ -44,7 +44,7 @@ SPECS = [
 
 
 def run(words: str, path: Path) -> Result:
-    return CliRunner().invoke(app, [str(path) if word == "PATH" else word for word in words.split()])
+    return tagwire_result(*(path if word == "PATH" else word for word in words.split()))
 
 
 def check(result: Result) -> None:

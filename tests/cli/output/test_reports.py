@@ -6,10 +6,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import edit_spec, make_project, write_spec
-
-from tagwire_cli.app import app
 
 SCHEMA = json.loads(gzip.decompress((Path(__file__).parents[2] / "data/sarif/sarif-2.1.0.json.gz").read_bytes()))
 PROPERTY = r"(?:file|line|col|title)=[^:,\n]*"
@@ -47,7 +45,7 @@ COMMANDS = {
 
 def report(command: str, form: str) -> tuple[str, set[str]]:
     arguments, rules = COMMANDS[command]
-    result = CliRunner().invoke(app, [*arguments, "--output-format", form])
+    result = tagwire_result(*arguments, "--output-format", form)
     assert result.exit_code == 1, result.output
     return result.stdout, rules
 
@@ -94,13 +92,13 @@ def test_json(command: str) -> None:
 
 def test_nothing_found() -> None:
     for form, expected in (("github", ""), ("json", "[]\n")):
-        assert CliRunner().invoke(app, ["validate", "message_specs", "--output-format", form]).stdout == expected
-    log = json.loads(CliRunner().invoke(app, ["validate", "message_specs", "--output-format", "sarif"]).stdout)
+        assert tagwire_result("validate", "message_specs", "--output-format", form).stdout == expected
+    log = json.loads(tagwire_result("validate", "message_specs", "--output-format", "sarif").stdout)
     jsonschema.Draft4Validator(SCHEMA).validate(log)
     assert log["runs"][0]["results"] == []
 
 
 def test_standard_input_is_no_place() -> None:
-    result = CliRunner().invoke(app, ["validate", "-", "--output-format", "sarif"], input="{")
+    result = tagwire_result("validate", "-", "--output-format", "sarif", stdin="{")
     [found] = json.loads(result.stdout)["runs"][0]["results"]
     assert found["ruleId"] == "TW103" and "locations" not in found

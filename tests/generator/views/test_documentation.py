@@ -8,12 +8,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire.message.field_docs import class_about
-from tagwire_cli.app import app
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -73,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for words in ([], ["--templates", "@markdown", "--output", "pages"]):
-            result = CliRunner().invoke(app, ["generate", *words])
+            result = tagwire_result("generate", *words)
             assert result.exit_code == 0, result.output
     return folder
 
@@ -150,10 +149,10 @@ def test_show(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     words = ["show", "ShelfData", "--package", "documented_messages"]
-    assert "int8, deprecated" in CliRunner().invoke(app, words).stdout
+    assert "int8, deprecated" in tagwire_result(*words).stdout
     for version in ([], ["--version", "1"]):
-        assert "at the door Deprecated: use Place" in CliRunner().invoke(app, [*words, *version, "--wide"]).stdout
-    room = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["fields"][0]
+        assert "at the door Deprecated: use Place" in tagwire_result(*words, *version, "--wide").stdout
+    room = json.loads(tagwire_result(*words, "--json").stdout)["fields"][0]
     assert (room["about"], room["deprecated"]) == ("at the door", "use Place")
 
 
@@ -214,7 +213,7 @@ def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "specs" / f"{spec['name']}.json").write_text(json.dumps(spec, indent=2))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        result = CliRunner().invoke(app, ["generate"])
+        result = tagwire_result("generate")
         assert result.exit_code == 0, result.output
     return root
 
@@ -231,7 +230,7 @@ def test_structs_and_members_of_enums_that_will_go(deprecated: Path) -> None:
 
 def test_what_lint_says_of_their_users(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deprecated)
-    found = json.loads(CliRunner().invoke(app, ["lint", "--json", "--select", "TL9"]).stdout)
+    found = json.loads(tagwire_result("lint", "--json", "--select", "TL9").stdout)
     assert sorted((each["rule"], each["path"], each["message"]) for each in found) == [
         ("TL94", "books", "Books is a Book, which is deprecated"),
         ("TL94", "corner", "Corner is a Corner, which is deprecated"),
@@ -240,7 +239,7 @@ def test_what_lint_says_of_their_users(deprecated: Path, monkeypatch: pytest.Mon
     path = deprecated / "specs" / "RoomData.json"
     text = path.read_text()
     path.write_text(text.replace('"use Volume"', '""'))
-    found = json.loads(CliRunner().invoke(app, ["lint", "--json", "--select", "TL91"]).stdout)
+    found = json.loads(tagwire_result("lint", "--json", "--select", "TL91").stdout)
     path.write_text(text)
     line = text[: text.index('"commonStructs"')].count("\n") + 1
     assert [(each["message"], each["line"]) for each in found] == [("Book is deprecated, but nothing says why", line)]
@@ -254,7 +253,7 @@ def test_normal_form_and_plain_kafka(deprecated: Path, monkeypatch: pytest.Monke
     plain = SPEC | {"dialect": "tagwire", "commonStructs": [BOOK]}
     (deprecated / "plain").mkdir()
     (deprecated / "plain" / "ShelfData.json").write_text(json.dumps(plain))
-    result = CliRunner().invoke(app, ["export", "--kafka", "plain", "--output", "out"])
+    result = tagwire_result("export", "--kafka", "plain", "--output", "out")
     assert result.exit_code == 0, result.output
     assert "deprecated" not in (deprecated / "out" / "ShelfData.json").read_text().replace("deprecatedVersions", "")
 

@@ -10,13 +10,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.registry import Registry
 from tagwire.message import Message
-from tagwire_cli.app import app
 
 SETTINGS = """
 [[tool.tagwire.sets]]
@@ -84,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(str(folder))
-        done = CliRunner().invoke(app, ["generate"])
+        done = tagwire_result("generate")
         assert done.exit_code == 0, done.output
         yield folder
 
@@ -176,7 +175,7 @@ def test_header_types_do_not_change_the_classes_at_run_time(packages: dict[str, 
 
 
 def test_generating_again_changes_nothing(folder: Path) -> None:
-    done = CliRunner().invoke(app, ["generate", "--check", "--no-cache"])
+    done = tagwire_result("generate", "--check", "--no-cache")
     assert done.exit_code == 0, done.output
 
 
@@ -191,7 +190,7 @@ def test_added_header_updates_cached_modules(tmp_path: Path, monkeypatch: pytest
     module, stub = tmp_path / "late/order_request.py", tmp_path / "late/__init__.pyi"
 
     def seen() -> tuple[bool, bool]:
-        done = CliRunner().invoke(app, ["generate"])
+        done = tagwire_result("generate")
         assert done.exit_code == 0, done.output
         found = 'class OrderRequest(Message["RequestHeader"], metaclass=data_class):' in module.read_text()
         return found, "registry: Registry[RequestHeader, Any]\n" in stub.read_text()

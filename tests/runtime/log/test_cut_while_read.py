@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from native_engine import native
 
 from tagwire import log
@@ -21,7 +21,6 @@ from tagwire.log.salvage import salvage
 from tagwire.log.scan import Scan
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 
 _CUT = """
 import os, sys
@@ -118,7 +117,7 @@ def _columns(found: log.Partition, _: Path) -> bool:
 def _command(found: log.Partition, *words: str) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "find_partitions", lambda path: [found])
-        return CliRunner().invoke(app, [*words, str(found.path)]).exit_code == 0
+        return tagwire_result(*words, str(found.path)).exit_code == 0
 
 
 STEADY: dict[str, Callable[[log.Partition, Path], object]] = {

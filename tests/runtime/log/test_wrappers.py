@@ -12,7 +12,7 @@ from zlib import crc32
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire import DecodeError, Limits, log
 from tagwire.log.salvage import salvage
@@ -23,7 +23,6 @@ from tagwire.records.tracing import trace_batches
 from tagwire.wire.checksums import checksum
 from tagwire.wire.compression import DecompressionError, pack, unpack
 from tagwire.wire.varint import uvarint_bytes
-from tagwire_cli.app import app
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -213,5 +212,5 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
             read()
     path.write_bytes(drafts)
     for options in ([], ["--guess"], ["--record-format", "auto"]):
-        told = CliRunner().invoke(app, ["explain", *options, str(path)])
+        told = tagwire_result("explain", *options, path)
         assert name in told.output and "name it with --record-format" in told.output, told.output

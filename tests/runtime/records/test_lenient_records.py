@@ -5,12 +5,11 @@ from zlib import crc32
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire import DecodeError, Limits, log
 from tagwire.records import FormatSet, Record, build, read_batches
 from tagwire.wire.checksums import checksum
-from tagwire_cli.app import app
 
 SEGMENT = "00000000000000000000.log"
 
@@ -70,21 +69,21 @@ def test_lenient_readers_take_what_kafka_takes(
     assert pa.table(log.columns(path, ["offset"], strict=False)).column("offset").to_pylist() == offsets
     assert pa.table(log.columns(path, ["offset"], format=FormatSet("v2", strict=False))).num_rows == len(offsets)
 
-    dumped = CliRunner().invoke(app, ["log", "dump", str(path)])
+    dumped = tagwire_result("log", "dump", path)
     assert dumped.exit_code == 1 and f"{path}: " in dumped.stderr and "\n9\t" not in dumped.stdout
-    dumped = CliRunner().invoke(app, ["log", "dump", str(path), "--lenient"])
+    dumped = tagwire_result("log", "dump", path, "--lenient")
     assert [int(line.split("\t")[0]) for line in dumped.stdout.splitlines()] == offsets
     assert dumped.exit_code == 1 and dumped.stderr.count(f"{path}: ") == 1
-    counted = CliRunner().invoke(app, ["log", "stat", str(path), "--lenient"])
+    counted = tagwire_result("log", "stat", path, "--lenient")
     assert counted.exit_code == 1 and counted.stderr.count(f"{path}: ") == 1 and f" {len(offsets)} " in counted.stdout
-    assert CliRunner().invoke(app, ["log", "verify", str(path), "--lenient"]).exit_code == 0
-    saved = CliRunner().invoke(app, ["log", "salvage", str(path.parent), "--output", str(tmp_path / "saved")])
+    tagwire_result("log", "verify", path, "--lenient", code=0)
+    saved = tagwire_result("log", "salvage", str(path.parent), "--output", str(tmp_path / "saved"))
     assert saved.exit_code == 0 and (tmp_path / "saved" / "t-0" / SEGMENT).read_bytes() == data + after
     for name, left in WRITERS.items():
         words = [*("log", *name.split(), str(path.parent), "--output"), str(tmp_path / name)]
-        strict_run = CliRunner().invoke(app, words)
+        strict_run = tagwire_result(*words)
         assert strict_run.exit_code == 1 and f"{path}: " in strict_run.output and not list(tmp_path.glob(f"{name}/*"))
-        run = CliRunner().invoke(app, [*words, "--lenient"])
+        run = tagwire_result(*words, "--lenient")
         assert run.exit_code == 1 and run.stderr.count(f"{path}: ") == 1, run.output
         made = log.read(tmp_path / name / "t-0")
         assert [record.offset for batch in made for record in batch] == (offsets if left is None else left)
@@ -105,7 +104,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
     )
     for name in ("convert --to v1", "convert --batch-records 1", "compact --include-active"):
         words = ["log", *name.split(), str(path.parent), "--lenient", "--output", str(tmp_path / name)]
-        run = CliRunner().invoke(app, words)
+        run = tagwire_result(*words)
         assert (run.exit_code, run.stderr.count("skipped: ")) == (1, 3), run.output
         made = list(log.read(tmp_path / name / "t-0", skip=skipped.append, strict=False))
         assert [record.offset for batch in made for record in batch][-1:] == [1]

@@ -16,13 +16,12 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 import pyarrow as pa
-from click.testing import CliRunner
+from command import tagwire_result
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message, to_message
 from tagwire_spark.columns.arrow_types import arrow_schema
 from tagwire_spark.columns.codec import decoding, encoding
@@ -114,7 +113,7 @@ def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> It
         settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "trades"\noutput = "src"\n'
         (folder / "pyproject.toml").write_text(settings)
         patch.chdir(folder)
-        result = CliRunner().invoke(app, ["generate"])
+        result = tagwire_result("generate")
         assert result.exit_code == 0, result.output
     archive = folder / "trades.zip"
     with zipfile.ZipFile(archive, "w") as made:

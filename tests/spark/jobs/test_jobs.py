@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
@@ -19,7 +19,6 @@ from tagwire.log.convert import Conversion, ConvertReport, convert_partition, co
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
 from tagwire.records import BatchBuilder
-from tagwire_cli.app import app
 from tagwire_spark import PipelineError, session
 from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, whatif_logs
 from tagwire_spark.jobs.convert import _convert
@@ -135,7 +134,7 @@ def test_several_disks_of_one_broker(
         for name in ("log-start", "recovery-point", "replication", "cleaner")[: number + 2]:
             (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\nt {number} 3\n")
     switches = ["--drop-keyless", "--now", "5"] if options else []
-    one = CliRunner().invoke(app, ["log", command, *map(str, disks), *switches, "--output", str(tmp_path / "one")])
+    one = tagwire_result("log", command, *disks, *switches, "--output", str(tmp_path / "one"))
     assert one.exit_code == 0, one.output
     job(None, disks, tmp_path / "many", **options)
     found = files(tmp_path / "many")
@@ -276,7 +275,7 @@ def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(session, "session_of_command", shared)
 
     def invoke(*arguments: object) -> tuple[int, str, str]:
-        result = CliRunner().invoke(app, ["spark", *map(str, arguments)])
+        result = tagwire_result("spark", *arguments)
         return result.exit_code, result.stdout, result.stderr
 
     return invoke
@@ -299,7 +298,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
     code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "back")
     assert (code, err, len(out.splitlines())) == (0, "", 1 + len(files(SAMPLE))) and out.startswith("file")
     code, out, err = run("import", tmp_path / "parquet", "--output", tmp_path / "again", "--json")
-    schema = json.loads(CliRunner().invoke(app, ["json-schema", "spark", "import"]).stdout)
+    schema = json.loads(tagwire_result("json-schema", "spark", "import").stdout)
     for line in out.splitlines():
         jsonschema.Draft202012Validator(schema).validate(json.loads(line))
     assert (code, err, len(out.splitlines())) == (0, "", len(files(SAMPLE)))
@@ -331,7 +330,7 @@ def test_audit_as_a_command(run: Any) -> None:
     code, out, _ = run("audit", CAPTURES, "--refused-by", "4.0")
     assert code == 1 and out.splitlines()[0].split()[:3] == ["client", "api", "version"]
     code, out, _ = run("audit", CAPTURES, "--json")
-    schema = json.loads(CliRunner().invoke(app, ["json-schema", "spark", "audit"]).stdout)
+    schema = json.loads(tagwire_result("json-schema", "spark", "audit").stdout)
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and len(rows) > 100 and not [*jsonschema.Draft202012Validator({"items": schema}).iter_errors(rows)]
     code, out, err = run("audit", "nowhere")

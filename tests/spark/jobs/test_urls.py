@@ -9,13 +9,12 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
-from click.testing import CliRunner
+from command import tagwire_result
 from object_storage import CountedFileSystem, counted, s3_server
 from random_logs import RandomLog
 from streamed_logs import batch
 
 from tagwire.errors import TagwireError
-from tagwire_cli.app import app
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import (
     audit_captures,
@@ -273,12 +272,12 @@ def test_the_command_passes_options_on_and_shows_none(
     rest = {"whatif": ["--to", "v3"], "audit": []}.get(name, ["--output", str(tmp_path / "out")])
     (tmp_path / "options.json").write_text('{"secret": "very-hidden"}')
     for value in ('{"secret": "very-hidden"}', f"@{tmp_path / 'options.json'}"):
-        CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
         paths, options = asked.pop()
         assert paths in ("s3://b/k", ("s3://b/k",)) and options == {"secret": "very-hidden"}
     (tmp_path / "options.json").write_text('["very-hidden"]')
     for value in ('{"secret": "very-hidden"', f"@{tmp_path / 'options.json'}", "@nowhere"):
-        refused = CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        refused = tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
         assert refused.exit_code == 2 and "--storage-options" in refused.output
         assert "very-hidden" not in refused.output and not asked
 

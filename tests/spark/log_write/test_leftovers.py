@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from written_logs import job, table
 
-from tagwire_cli.app import app
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import begin, left_of, staging
 from tagwire_spark.files.leftovers import Leftover, leftovers
@@ -63,12 +62,12 @@ def test_listed(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     left = killed(tmp_path, 5)
-    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", "--json", str(tmp_path)])
+    done = tagwire_result("spark", "audit", "--leftovers", "--json", tmp_path)
     at = datetime.fromtimestamp(left.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
     assert json.loads(done.stdout) == {"place": str(left), "files": 3, "bytes": 4, "lastWritten": at}
-    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", str(tmp_path / "k")])
+    done = tagwire_result("spark", "audit", "--leftovers", str(tmp_path / "k"))
     assert done.exit_code == 1 and f"{tmp_path / 'k'}: there is no such folder" in done.stderr
-    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", "--port", "9092", str(tmp_path)])
+    done = tagwire_result("spark", "audit", "--leftovers", "--port", "9092", tmp_path)
     assert done.exit_code == 2 and "leave out the other options" in done.stderr
 
 

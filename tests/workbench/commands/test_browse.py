@@ -4,10 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result
 from terminal import at_terminal
-
-from tagwire_cli.app import app
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
@@ -32,13 +30,13 @@ def test_another_package_is_browsed() -> None:
     ("path", "instead"), [(CAPTURES, "tagwire explain --capture"), (SAMPLE_LOG, "tagwire log dump")]
 )
 def test_without_a_terminal_it_says_what_to_use(path: Path, instead: str) -> None:
-    done = CliRunner().invoke(app, ["browse", str(path)])
+    done = tagwire_result("browse", path)
     assert done.exit_code == 2
     assert f"browse needs a terminal; `{instead} {path}` prints to a file or a pipe." in done.stderr
 
 
 def test_a_file_that_is_not_there() -> None:
-    done = CliRunner().invoke(app, ["browse", "nothing.jsonl"])
+    done = tagwire_result("browse", "nothing.jsonl")
     assert (done.exit_code, "nothing.jsonl: can't be read" in done.stderr) == (2, True)
 
 

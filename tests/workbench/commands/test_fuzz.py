@@ -1,13 +1,11 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from tagwire_cli.app import app
+from command import tagwire_result
 
 
 def run(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["fuzz", "corpus", *map(str, words)])
+    done = tagwire_result("fuzz", "corpus", *words)
     assert done.stdout == ""
     return done.exit_code, done.stderr
 

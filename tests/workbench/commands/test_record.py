@@ -12,13 +12,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
-from command import tagwire_outcome
+from command import tagwire_outcome, tagwire_result
 
 import tagwire_cli
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
-from tagwire_cli.app import app
 from tagwire_workbench.commands import record
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
@@ -88,7 +86,7 @@ def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) 
     assert {(row["run"], row["client_label"], row["api_key"], row["api_version"]) for row in (request, response)} == {
         ("r1", "me", 12, 4)
     }
-    done = CliRunner().invoke(app, ["demo", str(file)])
+    done = tagwire_result("demo", file)
     assert (done.exit_code, "Decoded 2 frames strictly" in done.stdout) == (0, True)
 
 

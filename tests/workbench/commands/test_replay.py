@@ -8,7 +8,7 @@ from uuid import UUID
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command import tagwire_outcome
 
 import tagwire
 import tagwire_cli
@@ -16,7 +16,6 @@ import tagwire_messages as kafka
 from tagwire.records import BatchBuilder, Record, build, read_batches
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer import MockPeer, Reply
-from tagwire_cli.app import app
 from tagwire_messages.fetch_request import FetchTopic
 from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionData
 from tagwire_messages.join_group_response import JoinGroupResponseMember
@@ -60,8 +59,7 @@ def capture(folder: Path, *frames: RecordedFrame) -> Path:
 
 
 def run(file: Path, to: object, *words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["replay", str(file), "--to", str(to), *words])
-    return done.exit_code, done.stdout, done.stderr
+    return tagwire_outcome("replay", file, "--to", to, *words)
 
 
 def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:

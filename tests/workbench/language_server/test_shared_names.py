@@ -9,9 +9,7 @@ from shapes import make_shapes
 
 pytest.importorskip("pygls")
 
-from click.testing import CliRunner
-
-from tagwire_cli.app import app
+from command import tagwire_result
 
 RENAMES = {"workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename"]}}
 KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 0, "name": "NONE"}]}
@@ -89,7 +87,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
         assert f'"{old}"' not in after[f"specs/{name}"].replace(
             '"name": "Kind"', ""
         ), "only a field is still called like it"
-    assert CliRunner().invoke(app, ["validate", str(root / "specs")]).exit_code == 0
+    tagwire_result("validate", str(root / "specs"), code=0)
 
 
 def test_editor_that_does_not_rename_files(root: Path) -> None:
