@@ -26,7 +26,7 @@ from tagwire.message.serializer import READ_FAULTS
 from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
-"""The memory limit of decoding: bytes per byte of input, and a fixed part."""
+"""The memory limit of decoding: a number of bytes per byte of input, and a fixed number."""
 NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
@@ -105,7 +105,7 @@ def test_memory_is_bounded_by_the_input() -> None:
 
 
 HEAD = bytes(4) + b"\x01"
-"""MetadataResponse v12 up to its cluster id: no throttling, no brokers."""
+"""MetadataResponse v12 up to its cluster ID: throttle time 0, no brokers."""
 CLAIMS = {
     "an array of 2^31 - 1 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x07"),
     "an array of 2^32 - 2 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x0f"),

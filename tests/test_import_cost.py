@@ -60,7 +60,7 @@ INTERPRETER = {
         "message.losses",
     )
 }
-"""Modules that only errors, traces, JSON and run-time schemas need."""
+"""Modules that are needed only for errors, traces, JSON and run-time schemas."""
 PACKAGE = "import tagwire, tagwire_messages"
 
 

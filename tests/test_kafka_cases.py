@@ -180,4 +180,4 @@ STRICT_TAKES = {
     "known tag explicit default int16=123": "a tagged field at its default is read, and left out again",
     "tag8 at v1 (valid only 2+)": "a tag of later versions is kept as unknown",
 }
-"""Rows that strict decoding accepts although Kafka rejects them or writes them differently, and why."""
+"""Rows that strict decoding accepts although Kafka rejects or changes them, with the reason."""

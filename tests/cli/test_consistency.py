@@ -43,7 +43,7 @@ compare {file} {file}
 fuzz minimise {file} MetadataRequest 12 --command false --output {out}
 mock serve {file}
 """
-"""One command line for each command that reads files."""
+"""A command line for each command that reads files."""
 
 
 @pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])

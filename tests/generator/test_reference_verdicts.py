@@ -33,7 +33,7 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""By case, the rule that rejects it only in tagwire; None if only tagwire accepts it. The docs give the reasons."""
+"""The rule with which only tagwire rejects a case, or None for a case that only tagwire accepts (see the docs)."""
 
 
 def test_there_are_cases_of_both_verdicts() -> None:

@@ -29,9 +29,9 @@ NAMES = {
         "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
     },
 }
-"""The names that generated code may rely on, by module (door) and by the runtime level that added them.
+"""The names that generated code may import, by module and by the runtime level that added them.
 
-A new name needs a row under a level that is one above the last released level. A name may be removed only in a major
+A new name needs a row under the level after the last released level. A name may be removed only in a major
 version, because packages of older levels rely on it.
 """
 

@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""The minimum of memory per byte for optional fields; others are omitted."""
+"""Optional fields that take less memory per byte than this are omitted."""
 
 Path = tuple[str, ...]
 

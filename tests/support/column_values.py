@@ -23,7 +23,7 @@ ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
     "python",
 ]
-"""Values of `TAGWIRE_ENGINE`, which columns read at each call."""
+"""Values of the variable `TAGWIRE_ENGINE`, which columns read at each call."""
 
 COMMIT = OffsetCommitRequest(
     group_id="g",
@@ -36,7 +36,7 @@ COMMIT = OffsetCommitRequest(
         )
     ],
 )
-"""A message of version 8 with a bit of everything."""
+"""A message for version 8 with a null, an unknown tag, and a string that is not ASCII."""
 
 
 def column(result: Any) -> list[Any]:

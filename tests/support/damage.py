@@ -22,10 +22,10 @@ from tagwire.wire.varint import uvarint_bytes
 __all__ = ["Sample", "damaged", "samples"]
 
 _LONGEST: Final = 400
-"""The default limit for samples in bytes: more small samples find more errors."""
+"""The default size limit of samples in bytes: many small samples find more errors than few large ones."""
 
 _EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
-"""Only one in this many samples is damaged, to keep `make sanitize` short."""
+"""Damage only one of every `_EVERY` samples, to keep `make sanitize` short."""
 
 _INT16S: Final = tuple(bytes.fromhex(text) for text in ("7fff", "ffff", "fffe", "8000", "0000"))
 _INT32S: Final = tuple(bytes.fromhex(text) for text in ("7fffffff", "ffffffff", "fffffffe", "80000000", "00010000"))
@@ -46,7 +46,7 @@ class Sample:
         self.version = version
         self.data = data
         self.places = tuple(sorted({node.offset for node in tagwire.trace(cls, data, version).root.walk()}))
-        """The offsets where fields begin."""
+        """The offsets at which fields begin."""
 
     def __str__(self) -> str:
         return f"{self.cls.NAME} v{self.version} {self.data.hex()}"

@@ -18,7 +18,7 @@ from typing import Any
 from tagwire_workbench.language.text_positions import Position, TextPositions
 
 PATIENCE = 60.0
-"""Timeout of a response in seconds; a machine may be busy."""
+"""The timeout of a response in seconds, long enough for a busy machine."""
 
 
 class Editor:

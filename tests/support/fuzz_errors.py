@@ -29,10 +29,10 @@ from tagwire.interpreter.reader import decode as referee
 from tagwire.message.field_table import layout_of
 
 LONGEST = 4_000
-"""The limit for damaged samples in bytes."""
+"""The size limit of damaged samples in bytes."""
 
 TRIES = 8
-"""How often repeated inputs are damaged further before a version counts as exhausted."""
+"""The number of times that repeated inputs are damaged further before a version counts as exhausted."""
 
 
 def main() -> int:
@@ -93,7 +93,7 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
 
 
 Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The class, message and attributes of the error; or the decoded value."""
+"""The class, message and attributes of the error, and the decoded value if there is no error."""
 
 
 def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:

@@ -31,9 +31,9 @@ FOLDER = Path(__file__).parents[1] / "golden_bytes"
 RPC_DRAFTS = FOLDER / "kip482_rpcs"
 
 Case = tuple[str, dict[str, Any], bytes]
-"""The origin of the bytes, the value in the lossless JSON form, and its bytes."""
+"""The origin of the bytes, the value in the lossless JSON form, and the bytes."""
 Cases = Callable[[str, int], list[Case]]
-"""Returns the cases of a message, by name, and version."""
+"""A function that returns the cases for a message name and a version."""
 
 _TITLE = "=== version "
 _HEAD = "Golden bytes of {name}. If a test fails on them, the code is wrong."

@@ -16,9 +16,9 @@ from typing import Any, Final
 __all__ = ["FACTOR", "cpu_seconds", "grows_linearly", "lines_run", "peak_bytes"]
 
 FACTOR: Final = 8
-"""How much larger the second input is."""
+"""The second input is this many times larger than the first."""
 _BETWEEN: Final = 22
-"""The geometric mean of linear and quadratic growth: 8 ** 1.5."""
+"""The bound of linear growth, the geometric mean of linear (8) and quadratic (64) growth: 8 ** 1.5."""
 
 Work = Callable[[], object]
 

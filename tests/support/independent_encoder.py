@@ -39,13 +39,13 @@ class Context(NamedTuple):
 
     version: int
     structs: dict[str, Spec]
-    """The common structs by name."""
+    """The common structs of the spec by name."""
     flexible: bool
-    """Whether lengths are varints and each struct ends with a tagged section (released dialect)."""
+    """Whether lengths are varints and each struct ends with a tag section (released dialect)."""
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]
-    """Encodes the length of a value in the draft's buffer."""
+    """The function that encodes the length of a value in the draft's buffer."""
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:

@@ -59,7 +59,7 @@ async def main():
 asyncio.run(main())
 """,
 }
-"""Programs by the module that they need."""
+"""The programs by the Python module that each needs."""
 
 
 def printed_by(client: str, bootstrap: object) -> list[str]:

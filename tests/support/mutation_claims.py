@@ -27,7 +27,7 @@ __all__ = ["broken_claims", "mutations"]
 
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
-"""An engine, and its result: a value or an error."""
+"""The name of an engine, and the value or the error that it returned."""
 
 
 @cache

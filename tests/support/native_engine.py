@@ -26,12 +26,12 @@ _METHODS = [
     for name, value in vars(owner).items()
     if isinstance(value, FirstUse) and value.bind is engine_methods
 ]
-"""The methods replaced on first use, as they are before any object is made."""
+"""The methods that the engine replaces on first use, as they are before any object is created."""
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 
 TRACED = _engine is not None and ".abi3." not in _engine.__file__
-"""Whether tracemalloc sees the memory of columns; the limited API has no functions for that."""
+"""Whether tracemalloc sees the memory of columns, which engines built with the limited API can't report."""
 traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 
 

@@ -23,7 +23,7 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     pseudo_dirs = [""]  # noqa: RUF012
     requests: list[str] = []  # noqa: RUF012
     async_impl = True
-    """Several requests at once, as for S3."""
+    """Allows concurrent requests, as for S3."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
     """Functions called before the next requests for bytes."""
     lock = threading.Lock()

@@ -45,4 +45,4 @@ PARCEL: dict[str, Any] = {
         alternative("Flowers", "[]string", 2, since="2+"),
     ],
 }
-"""Version 0 is plain; version 1 has a union of two alternatives; version 2 adds one, and a second part of the key."""
+"""Version 1 adds a union of two alternatives; version 2 adds a third one, and a second part of the map key."""

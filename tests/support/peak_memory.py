@@ -16,7 +16,7 @@ def peak_kib() -> int:
 
 
 PEAK_KIB = f"from pathlib import Path\n\n{inspect.getsource(peak_kib)}"
-"""`peak_kib` as source code, to include in programs."""
+"""The source code of `peak_kib`, to include in programs."""
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 """Peaks are meaningless under AddressSanitizer, which delays the release of freed memory to detect its use."""

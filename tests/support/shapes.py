@@ -85,15 +85,15 @@ REQUEST_BYTES = {
     2: "03 6162  0001 fffe 01 00 03 03 6869  02 0003 0004 00  00",
     3: "03 6162  0001 fffe 0005 01 00 03 03 6869  02 0003 0004 0000 00  00",
 }
-"""Name "ab", then At with X 1 and Y -2; from 1 on Via with one point, 3 and 4; from 2 on At's Label "hi" in a section
-of one field, tag 0, of 3 bytes; from 3 on At's Z 5 and Via's Z 0."""
+"""Name "ab", and At with X 1 and Y -2. Version 1 adds Via with one point (3, 4); version 2 adds At's tagged Label "hi"
+(tag 0, 3 bytes); version 3 adds Z, 5 in At and 0 in Via."""
 RESPONSE_BYTES = {
     0: "0000  00000001 0001 fffe",
     1: "0000  02 0001 fffe 00  00",
     2: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
     3: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
 }
-"""ErrorCode 0, then one point as above; from 2 on Edge: present, From and To as points, Style: present, Width 9."""
+"""ErrorCode 0, and one point as in the request. Version 2 adds Edge: present, From, To, Style (present), Width 9."""
 
 
 def make_shapes(root: Path) -> Path:

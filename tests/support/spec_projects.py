@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["PACKAGE", "edit_spec", "make_project", "read_tree", "spec", "write_spec"]
 
 PACKAGE = Path("src/pings")
-"""The folder of the project's generated package."""
+"""The folder of the generated package in the project."""
 
 _SETTINGS = """\
 [[tool.tagwire.sets]]

@@ -20,7 +20,7 @@ KAFKA = {
     "field": "name type versions nullableVersions tag taggedVersions default ignorable entityType mapKey zeroCopy "
     "flexibleVersions about fields",
 }
-"""The keys of Kafka's own generator: MessageSpec, StructSpec and FieldSpec in Kafka 4.x."""
+"""The keys that Kafka's own generator reads (MessageSpec, StructSpec and FieldSpec in Kafka 4.x)."""
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ LINE = {"dir": "req", "hex": REQUEST.hex(), "api_key": 18, "api_version": 3}
 LINES = json.dumps(LINE).encode() + b"\n"
 HEX = REQUEST.hex().encode()
 SIGNED = str([each - 256 if each > 127 else each for each in REQUEST]).encode()
-"""Bytes as printed by Java's Arrays.toString."""
+"""The request as signed numbers, as printed by Java's Arrays.toString."""
 
 
 run = partial(tagwire_result, "explain")

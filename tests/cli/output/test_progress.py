@@ -28,7 +28,7 @@ COMMANDS = {
 LINES_ALL_ALONG = {"dump", "compact, explained", "compact, explained as json"}
 REFUSE_DAMAGE = ("compact", "convert", "dump", "stat")
 BAR = "\x1b[?25l"
-"""A bar begins by hiding the cursor."""
+"""The escape sequence that hides the cursor, with which a progress bar begins."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 

@@ -83,7 +83,7 @@ def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str
 GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
 """Whitespace and comments between two tokens."""
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
-"""Every combination of two gaps."""
+"""Every pair of gaps, with a third gap that depends on the pair."""
 
 
 @pytest.mark.parametrize("gaps", PAIRS)

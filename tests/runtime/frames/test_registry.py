@@ -287,7 +287,7 @@ def test_responses() -> None:
 
 
 REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
-"""Error 35 in version 0."""
+"""A response in version 0: correlation ID 9, error 35 (unsupported version), and one name, "a"."""
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
@@ -302,7 +302,7 @@ def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
     ("hex_text", "version", "error"),
     [
         ("00000009 0024 00000001 0001 61", 2, DecodeError),  # a different error code
-        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated client ID
+        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated name
         ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
         ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
         ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),

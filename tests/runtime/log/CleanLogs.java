@@ -1,4 +1,4 @@
-// Kafka's own log cleaner for the tests: folders of partitions, each compacted in place, as a broker does it.
+// Runs Kafka's own log cleaner for the tests: compacts each partition folder in place, as a broker does.
 //
 //     CleanLogs FILE      lines of: folder, now, delete.retention.ms, first dirty offset, first uncleanable offset, passes
 
@@ -61,7 +61,7 @@ public class CleanLogs {
         scheduler.shutdown();
     }
 
-    /** A clock that stands still. */
+    /** A clock that always returns the same time. */
     private record Clock(long milliseconds) implements Time {
         public long hiResClockMs() {
             return milliseconds;

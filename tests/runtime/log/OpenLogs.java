@@ -1,7 +1,7 @@
-// A real broker for the tests: one node, on the loopback interface, with folders of logs that a test has made.
+// Runs a real broker for the tests: one node, on the loopback interface, with log folders that a test has made.
 //
-//     OpenLogs create PROPERTIES TOPIC...   start, create the topics, print each with its id, stop
-//     OpenLogs read PROPERTIES TOPIC...     start, read partition 0 of the topics through a client, print the records, stop
+//     OpenLogs create PROPERTIES TOPIC...   starts, creates the topics, prints each with its ID, stops
+//     OpenLogs read PROPERTIES TOPIC...     starts, prints the records of partition 0 of the topics, as read by a client, stops
 
 import java.io.FileReader;
 import java.time.Duration;

@@ -92,7 +92,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Runs of batches that only the end of the file confirms."""
+"""Consecutive batches that only the end of the file proves to be batches."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -158,7 +158,7 @@ OWN = format_of("v2").layout.replace(
     name="own",
     root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
 )
-"""Magic 2 after an extra byte, so that neither offset nor length is at its usual position."""
+"""A format like v2 with an extra byte first, so that neither offset nor length is at its usual position."""
 
 
 @pytest.mark.parametrize("only", [True, False])

@@ -13,7 +13,7 @@ from tagwire.records import Record, build, read_batches
 CopyOf = Callable[[str], Path]
 SEGMENT = "00000000000000000000.log"
 V2_EPOCH = range(12, 16)
-"""The position of the leader epoch in magic 2, which no checksum covers."""
+"""The byte positions of the leader epoch in magic 2, which no checksum covers."""
 
 
 def small() -> list[bytes]:

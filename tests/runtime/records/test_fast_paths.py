@@ -23,7 +23,7 @@ pytestmark = native
 
 NAMES = ("v2", "v3-zigzag")
 EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191, 8192)
-"""Sizes around which the lengths of values and records take another byte."""
+"""Value sizes near the limits at which the length of a value or record takes one more byte."""
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:

@@ -42,11 +42,11 @@ CASES = [
     (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
     (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
 ]
-"""Bytes, and offset, timestamp and headers of the records from Kafka's DeepRecordsIterator and DefaultRecord."""
+"""Bytes, with the offset, timestamp and headers that Kafka's DeepRecordsIterator and DefaultRecord return."""
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""The offsets that each command keeps; None for all."""
+"""The record offsets that each command keeps, or None if it keeps all records."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])

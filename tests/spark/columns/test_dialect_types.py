@@ -88,8 +88,8 @@ V1 = bytes.fromhex(
     "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"
     "03 04d2 0000000000000001 00  02 02 01 0000000000000000 00  01 09 01 aa"
 )
-"""Number 5 without parts or parent, a side 9 that has no name, done 1 ms before 1970, 60 s left; 12.34 a second after
-1970, and a fee of 0.01; each Money ends in a section of no tagged fields, and the trade in one of tag 9."""
+"""id 5, no parts, no parent, side 9 (which has no name), done 1 ms before 1970, two durations of 0, 60 s left; then
+12.34 at 1 s after 1970, and one fee of 0.01. Each Money ends with an empty tag section, and the trade with tag 9."""
 ROW0 = {
     "id": Decimal(2**63 + 1),
     "parts": [Decimal(1), Decimal(2**64 - 1)],
@@ -207,7 +207,7 @@ def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) 
 
 
 LATE = V0.replace(bytes.fromhex("ff 00000002 04d2"), bytes.fromhex("01 7fffffffffffffff 00000002 04d2"))
-"""2^63 - 1 seconds are left, which overflows Spark's 64-bit microseconds."""
+"""A trade with 2^63 - 1 seconds left, which overflows Spark's 64-bit microseconds."""
 
 
 def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:

@@ -35,7 +35,7 @@ pytestmark = [
 
 MIB = 1 << 20
 MOST = 400
-"""The limit of a worker in MiB, for any segment size."""
+"""The limit of a worker's memory in MiB, for any segment size."""
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:

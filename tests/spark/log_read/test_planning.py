@@ -19,7 +19,7 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 STEP = 16384
-"""Bytes between index entries, as with producers' batches."""
+"""The distance of index entries in bytes, as with batches of producers."""
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:

@@ -14,7 +14,7 @@ from tagwire_spark.log_read.splits import plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 
 TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
-"""Times of the records by offset, out of order."""
+"""The times of the records at offsets 0 to 7, which are not in order."""
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-// Kafka's own clients for the tests: one record is produced and consumed.
+// Runs Kafka's own clients for the tests: produces one record and consumes it.
 //
-//     ProduceAndConsume BOOTSTRAP      prints the offset that was produced, then the offset, key and value that came back
+//     ProduceAndConsume BOOTSTRAP      prints the offset of the produced record, then offset, key and value of the consumed one
 
 import java.time.Duration;
 import java.util.List;

@@ -1,8 +1,8 @@
-// Kafka's own message classes for the tests: each line of input is read as a message, and written again.
+// Runs Kafka's own message classes for the tests: reads each line of input as a message, and writes it again.
 //
-//     request|response KEY VERSION HEX      prints what was written in hex
+//     request|response KEY VERSION HEX      prints the written bytes in hex
 //
-// It prints ! and why where the bytes are refused, ~ where the message can't be written, ? where there is no such version.
+// Prints ! and the error if the bytes are rejected, ~ if the message can't be written, and ? if the version is unknown.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
