@@ -46,9 +46,7 @@ def spark(spark_end: None) -> "SparkSession":
 
 @pytest.fixture(scope="session")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of logs written by real brokers, with a subfolder per broker. Tests must not change these
-    files.
-    """
+    """Return the folder of logs written by real brokers, with a subfolder per broker. Tests must not change it."""
     folder = tmp_path_factory.mktemp("logs")
     with tarfile.open(LOGS / "logs.tar.gz") as archive:
         archive.extractall(folder, filter="data")

@@ -156,9 +156,7 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Check that strict decoding accepts bytes that Kafka reads fully and writes back, and lenient decoding those it
-    reads.
-    """
+    """Check that strict decoding accepts bytes that Kafka reads and writes back, and lenient decoding all it reads."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])

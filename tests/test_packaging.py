@@ -318,9 +318,7 @@ def project() -> Any:
 
 
 def test_black_is_not_pinned_in_the_extra() -> None:
-    """Check that black's version is not pinned in the extra, which would conflict with projects that pin black
-    themselves.
-    """
+    """Check that the extra does not pin black, which would conflict with projects that pin black themselves."""
     (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
     assert re.fullmatch(r"black>=[\d.]+", wanted)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -336,9 +336,7 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
-    """Return the breaking changes of `Task` if a register, used by its fields State, Past and Next, changes to
-    `entries`.
-    """
+    """Return the breaking changes of `Task` if a register that three of its fields use changes to `entries`."""
     base = next(each for each in (STATE, KIND) if each["name"] == name)
     after = base | {"entries": entries} | more
     sides = []

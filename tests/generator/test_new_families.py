@@ -72,9 +72,7 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """A type of ints of any size, written as decimal digits with a length prefix. Without Arrow columns or spec
-    defaults.
-    """
+    """A type of ints of any size as decimal digits with a length prefix, without Arrow columns or spec defaults."""
 
     __slots__ = ()
     family = "digits"

@@ -87,9 +87,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the encoding error, after checking that encoding, sizes and JSON raise the same error in class and
-    generated code.
-    """
+    """Return the encoding error, which must be the same in class and generated code, for bytes, sizes and JSON."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
@@ -170,7 +168,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # only the first object is always created in Python
+    for _ in range(3):  # Python creates the first object; the engine in use creates the others
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -248,7 +246,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_the_constructor_wants_required_fields(package: Any) -> None:
-    for _ in range(3):  # only the first object is always created in Python
+    for _ in range(3):  # Python creates the first object; the engine in use creates the others
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"

@@ -93,9 +93,7 @@ class Fooling:
 
 
 def test_properties_reject_objects_of_other_classes() -> None:
-    """Check that properties of lazy default structs, which read memory at fixed offsets, reject objects of other
-    classes.
-    """
+    """Check that properties of lazy default structs, which read memory at fixed offsets, check the object's class."""
     messages.FetchResponse().encode(12)  # the native engine installs its properties on the first call
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)

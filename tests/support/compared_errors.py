@@ -64,9 +64,7 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the errors of engine and interpreter for `data` differ, or return None. Skip the first `offset`
-    bytes.
-    """
+    """Describe how the errors of engine and interpreter for `data` differ, or return None. Skip `offset` bytes."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():

@@ -140,9 +140,7 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """Change a number of one, two or four bytes by one or two, so that a length, count, tag or marker is slightly
-    wrong.
-    """
+    """Change a number of one, two or four bytes by one or two, so that a length, count or tag is slightly wrong."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")

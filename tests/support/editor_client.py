@@ -36,9 +36,7 @@ class Editor:
         self._reader.start()
 
     def ask(self, method: str, params: Any) -> Any:
-        """Return the result of a request. Raise an AssertionError with the server's message if the response is an
-        error.
-        """
+        """Return the result of a request. Raise an AssertionError if the server responds with an error."""
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]["message"]
         return answer["result"]

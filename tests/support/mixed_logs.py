@@ -27,9 +27,7 @@ class Mixture(NamedTuple):
 
     @property
     def formats(self) -> list[str]:
-        """Return the format of each batch: from the oldest to the newest, then the previous format and the newest
-        again.
-        """
+        """Return the format of each batch: from the oldest to the newest, then the previous and the newest again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:

@@ -61,9 +61,7 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a plain batch (0), a batch of an idempotent producer (1, 2) or a transaction (3 to 5), or end a
-        transaction.
-        """
+        """Append a batch without producer ID (0), of an idempotent producer (1, 2) or a transaction, or end one."""
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)

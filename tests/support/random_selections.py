@@ -52,7 +52,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Return another value or the same value. The field accepts most of the values."""
+    """Return another value or the same value. Most returned values are valid for the field."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))
@@ -89,9 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the values of `rows` on the message's objects and return the message. Raise `Refused` if a value does not
-    fit.
-    """
+    """Set the values of `rows` on the message's objects and return the message. Raise `Refused` for bad values."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]

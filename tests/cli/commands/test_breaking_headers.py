@@ -34,9 +34,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Swap header versions 0 and 1 for message version 0, against Kafka's rule. Version 1, which is flexible, keeps its
-    header.
-    """
+    """Swap headers 0 and 1 for message version 0, against Kafka's rule. The header of version 1 does not change."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')

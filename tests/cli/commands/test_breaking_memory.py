@@ -22,9 +22,7 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a project with three released APIs, a released message without an API key, and a released and removed
-    message.
-    """
+    """Return a project with three released APIs, a released message without an API key, and a removed message."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)

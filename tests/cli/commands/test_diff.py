@@ -161,9 +161,7 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
 
 
 def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
-    """Check sizes: a Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires an alternative of a
-    union.
-    """
+    """Check sizes: a Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires a union alternative."""
     parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
     difference = diff_versions(parcel, 0, 1)
     assert (difference.old.default_size, difference.new.default_size) == (8, None)

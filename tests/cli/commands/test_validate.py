@@ -185,9 +185,7 @@ def test_commands_of_a_project_where_there_is_none(
 
 
 def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a folder without settings. With settings, the folder would be a project root, whose other JSON files are
-    not specs.
-    """
+    """Check a folder without settings. With settings, it would be a project root with other JSON files."""
     specs = write_spec(tmp_path, "PingRequest").parent
     (tmp_path / "PongRequest.json").write_text("{")
     monkeypatch.chdir(tmp_path)

@@ -278,7 +278,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # taggedVersions requires a tag, and each field requires versions; an unreadable one is reported only once.
+        # taggedVersions requires a tag, and a field requires versions. An unreadable key is not reported as missing.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
         # Errors that only follow from an unreadable type, range or default are not reported.

@@ -149,9 +149,7 @@ def segment(path: Path, random: Random) -> Path:
 
 
 def test_logs_that_are_read_one_after_the_other(tmp_path: Path) -> None:
-    """Check logs that are read one after the other: each has its own reader, which reuses the memory of the previous
-    one.
-    """
+    """Check that each log's own reader reuses the memory of the previous reader."""
     files = [segment(tmp_path / f"t-{seed}", Random(seed)) for seed in range(8)]
     for file in files:
         [rows] = map(pa.array, log.columns(file))

@@ -108,9 +108,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """Check that the missing attribute is reported: the interpreter reads all attributes of a struct before checking
-    them.
-    """
+    """Check that the missing attribute is reported: the interpreter reads all attributes before checking them."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal

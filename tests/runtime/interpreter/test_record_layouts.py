@@ -138,7 +138,7 @@ RECORD: dict[str, Any] = {
 # The record without its attributes takes 11 bytes: timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1 byte -> 02
 # 'k', value of 2 bytes -> 04 'vv', 1 header -> 02, its key of 1 byte -> 02 'h', its null value (-1) -> 01.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# With attributes 12 bytes: length 24 zig-zag = 18. Without: length 22 zig-zag = 16.
+# With attributes, the record takes 12 bytes: length 24 zig-zag = 18. Without: length 22 zig-zag = 16.
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 

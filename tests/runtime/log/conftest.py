@@ -11,9 +11,7 @@ from tagwire.records import format_names, format_of
 
 @pytest.fixture
 def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that copies the folder of a partition (`broker/topic-partition`), so that a test can damage the
-    copy.
-    """
+    """Return a function that copies the folder of a partition (`broker/topic-partition`), so that it can be damaged."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(logs / name, tmp_path / name))

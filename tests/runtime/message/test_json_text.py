@@ -26,9 +26,7 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that runs a call with both engines, checks that the outcomes are equal, and returns the
-    outcome.
-    """
+    """Return a function that runs a call with both engines and returns the outcome, which must be the same."""
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:

@@ -173,9 +173,7 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
 
 
 def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
-    """Check the draft's case (16 KiB, 30 seconds, a few hundred records): v3 saves 2 + 5 + 2 + 1 header bytes per batch
-    and the attributes byte of each record.
-    """
+    """Check the draft's case: v3 saves 2 + 5 + 2 + 1 header bytes per batch and an attributes byte per record."""
     records = [Record(index, 1700000000000 + index * 60, None, b"x" * 27) for index in range(460)]
     records += [Record(460, 1700000030000, None, b"x" * 27)]
     plain = build(records, "v2")

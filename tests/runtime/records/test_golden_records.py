@@ -46,9 +46,9 @@ INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     # size: crc 4 + magic 1 + attributes 1 + key 4 + 1 + value 4 + 2 = 17 = 11 in hexadecimal
     ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
-    # 4 + 1 + 1 + 4 + 4 = 14 = 0e
+    # size: crc 4 + magic 1 + attributes 1 + null key 4 + null value 4 = 14 = 0e
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
-    # as v0, and a timestamp of 8: 25 = 19. 300 = 012c
+    # size: 17 as in v0 + timestamp 8 = 25 = 19. The timestamp is 300 = 012c.
     (
         "v1",
         "key and value",

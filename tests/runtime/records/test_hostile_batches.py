@@ -67,7 +67,7 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
 @pytest.mark.parametrize(
     ("count", "size", "found"),
     [
-        (2, 14, None),  # as many as fit
+        (2, 14, None),  # as many as fit in the bytes left
         (0, 0, None),
         (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
         (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
@@ -201,9 +201,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
-    """Check decompression of 300 MB with a limit of 10 MB. Measure the process, because libraries allocate outside
-    Python.
-    """
+    """Decompress 300 MB with a limit of 10 MB, and measure the process: libraries allocate memory outside Python."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))

@@ -16,9 +16,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Set the chunk size for building and converting, so that the last chunk of eleven records has two, one or no
-    records.
-    """
+    """Set the chunk size for building and converting: the last chunk of eleven records has one, two, or no records."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)

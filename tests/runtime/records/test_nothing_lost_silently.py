@@ -12,9 +12,7 @@ NAMES = format_names()
 
 
 def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
-    """Return the batch with unnamed attribute bits, timestamps that differ from the records' timestamps, or a wrapper
-    key.
-    """
+    """Return the batch with unnamed attribute bits, timestamps unlike those of its records, or a wrapper key."""
     format = format_of(batch.format)
     named = 0
     for group in format.bits.values():

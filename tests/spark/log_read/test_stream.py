@@ -297,9 +297,7 @@ def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that a failed micro-batch is repeated with equal rows. Records removed by retention meanwhile are data
-    loss.
-    """
+    """Check that a failed micro-batch is repeated with equal rows. Records removed meanwhile are data loss."""
     logs = tmp_path / "logs"
     logs.mkdir()
     segment(logs / "t-0", 0, batch(0))

@@ -39,9 +39,9 @@ def shown(spec: Spec) -> list[str]:
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         # The newer spec contains everything and stays unchanged.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
-        # renamed
+        # The field was renamed.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # only in removed versions: they keep their position
+        # Fields that exist only in removed versions keep their position.
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
@@ -56,7 +56,7 @@ def shown(spec: Spec) -> list[str]:
         ),
         # Fields that no valid version has, in either spec, are dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
-        # ranges only change if necessary
+        # The range of a field changes only if necessary.
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
          ["A int32 0+", "B int32 2+"]),
         (data("2-3", field("A", versions="2+")), data("1-2", field("A", versions="1+")), "1-3", ["A int32 1+"]),

@@ -20,9 +20,7 @@ def send(connection: PeerConnection, message: Message, version: int) -> None:
 
 @pytest.fixture
 def peer() -> MockPeer:
-    """Return a peer that has received four requests on two connections, among them two MetadataRequests and a
-    HeartbeatRequest.
-    """
+    """Return a peer that has received two MetadataRequests and two HeartbeatRequests on two connections."""
     peer = MockPeer()
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
