@@ -82,7 +82,7 @@ def test_traces_agree_with_the_serializers(direction: str) -> None:
             assert parse_annotated(annotate(trace)).hex() == row["hex"], row
 
 
-def test_answers_to_a_version_that_the_broker_lacks_come_in_version_0() -> None:
+def test_responses_to_unsupported_versions_are_in_version_0() -> None:
     answers = [row for row in ROWS if row["dir"] == "resp" and row["api_key"] == 18]
     frames = [(row, decoded(row)) for row in answers]
     fallbacks = [(row, frame) for row, frame in frames if frame.version != row["api_version"]]
@@ -135,7 +135,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("fault", REFUSED, ids=lambda fault: fault.text.split(":")[0])
-def test_senders_faults_are_refused_in_clear_words(fault: Fault) -> None:
+def test_errors_of_senders_are_rejected_with_clear_messages(fault: Fault) -> None:
     with pytest.raises(fault.error) as refusal:
         messages.registry.decode_request(fault.data)
     assert str(refusal.value) == fault.text

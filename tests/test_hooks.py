@@ -204,7 +204,7 @@ class TestThroughPreCommit:
         assert not [name for name in repository.generated() if "pong" in name]
         assert "Passed" in repository.hook("tagwire-check")
 
-    def test_what_breaks_is_told(self, repository: Repository) -> None:
+    def test_breaking_changes_are_reported(self, repository: Repository) -> None:
         assert "Passed" in repository.hook("tagwire-breaking")
         edit_spec(repository.root, "PingRequest", "int64", "int32")
         repository.hook("tagwire-generate", fails=True)

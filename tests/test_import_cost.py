@@ -134,7 +134,7 @@ def test_the_pure_engine_needs_the_serializers_of_the_message() -> None:
     assert not modules & INTERPRETER
 
 
-def test_the_interpreter_comes_with_the_first_fault() -> None:
+def test_interpreter_is_imported_with_the_first_error() -> None:
     decode = "\ntry: tagwire_messages.HeartbeatResponse.decode(b'x', 4)\nexcept tagwire.DecodeError: pass"
     modules = loaded(PACKAGE, decode)
     assert "tagwire.interpreter.reader" in modules

@@ -126,7 +126,7 @@ def test_it_writes_the_draft_dialect(version: int, length_varint: str, value: di
     assert data == bytes.fromhex(expected)
 
 
-def test_a_value_that_the_version_lacks_is_refused() -> None:
+def test_value_missing_from_the_version_is_rejected() -> None:
     with pytest.raises(AssertionError, match="has no tags"):
         encode(draft("FooResponse"), 8, {"userAgent": "ab"})
     with pytest.raises(AssertionError, match="userAgent"):

@@ -63,7 +63,7 @@ def test_ignorable_values_are_dropped() -> None:
     differences("ign", check, 100)
 
 
-def test_unsupported_values_are_refused_or_dropped() -> None:
+def test_unsupported_values_are_rejected_or_dropped() -> None:
     def check(row: Row) -> str | None:
         if row["path"]:
             return None

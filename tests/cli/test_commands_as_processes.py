@@ -46,13 +46,13 @@ def test_bad_data_leaves_standard_output_empty() -> None:
     assert b"member_id at byte 5" in result.stderr
 
 
-def test_wrong_usage_is_told_apart_from_bad_data() -> None:
+def test_wrong_usage_and_bad_data_have_different_exit_codes() -> None:
     assert run("decode", "LeaveGroupRequest").returncode == 2
     assert run("decode", "LeaveGroupRequest", "0", "--nosuch").returncode == 2
     assert run("nosuch").returncode == 2
 
 
-def test_closed_standard_input_is_told_in_words() -> None:
+def test_closed_standard_input_has_a_clear_error() -> None:
     script = f"exec {sys.executable} -m tagwire_cli decode LeaveGroupRequest 0 <&-"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (1, "", "tagwire: standard input is closed\n")
@@ -74,7 +74,7 @@ def test_colours_are_for_terminals_and_not_for_no_color(words: list[str]) -> Non
     assert plain == run(*words, stdin=LEAVE_V0).stdout.decode()
 
 
-def test_the_fault_is_red_on_a_terminal() -> None:
+def test_error_is_red_on_a_terminal() -> None:
     code, text = on_terminal("explain", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
     [fault] = [line for line in text.splitlines() if "fault" in line]
     assert code == 1 and ESCAPE + "1;31m" in fault

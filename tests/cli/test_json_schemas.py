@@ -216,7 +216,7 @@ def test_schemas_list_every_printed_key(name: str) -> None:
 
 
 @pytest.mark.parametrize("change", [{"rule": 7}, {"line": -1}, {"severity": "fatal"}, {"more": 1}])
-def test_schemas_refuse(change: dict[str, Any]) -> None:
+def test_schemas_reject_invalid_output(change: dict[str, Any]) -> None:
     row = {"rule": "TW1", "severity": "error", "file": "f", "line": 1, "column": 1, "message": "m"}
     check = validator("validate")
     assert check.is_valid([row]) and not check.is_valid([row | change]) and not check.is_valid([{"rule": "TW1"}])

@@ -141,7 +141,7 @@ UNKNOWN_KIND = bytes.fromhex("00000007 01 0007")
 UNKNOWN_KINDS = bytes.fromhex("00000007 01 0006 00000000 00000002 0005 0007")
 
 
-def test_a_closed_register_refuses_other_numbers(tasks: Any) -> None:
+def test_closed_register_rejects_other_numbers(tasks: Any) -> None:
     members = "expected TaskKind: BATCH (5), STREAM (6), PROBE (60000)"
     with pytest.raises(tagwire.DecodeError) as refused:
         tasks.Task.decode(UNKNOWN_KIND, 0)
@@ -158,7 +158,7 @@ def test_a_closed_register_refuses_other_numbers(tasks: Any) -> None:
         tasks.Task(state="NEW").encode(0)
 
 
-def test_a_lenient_reader_keeps_what_a_closed_register_lacks(tasks: Any) -> None:
+def test_lenient_reader_keeps_numbers_missing_from_a_closed_register(tasks: Any) -> None:
     found = tasks.Task.decode(UNKNOWN_KIND, 0, strict=False)
     assert found.kind == 7 and type(found.kind) is int
 
@@ -199,7 +199,7 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
         ({"kind": 1.5}, "kind: expected uint16 (0 to 65535), got float 1.5"),
     ],
 )
-def test_json_that_is_refused(tasks: Any, value: dict[str, Any], said: str) -> None:
+def test_json_that_is_rejected(tasks: Any, value: dict[str, Any], said: str) -> None:
     whole = {"id": 7, "state": "RUNNING", "kind": "STREAM"} | value
     for read in (tasks.Task.from_json, lambda obj, version: tasks.Task.from_json_text(json.dumps(obj), version)):
         with pytest.raises(tagwire.EncodeError) as refused:
@@ -218,7 +218,7 @@ def test_explain_shows_both(tasks: Any) -> None:
     assert (node.value, node.member, node.to_json()["member"]) == (1, "RUNNING", "RUNNING")
 
 
-def test_a_trace_stops_at_a_number_that_is_refused(tasks: Any) -> None:
+def test_trace_stops_at_a_number_that_is_rejected(tasks: Any) -> None:
     found = trace(tasks.Task, UNKNOWN_KINDS, 1)
     assert found.error is not None and (found.error.path, found.error.offset) == ("kinds[1]", 17)
 
@@ -318,7 +318,7 @@ def test_what_specs_may_not_say() -> None:
     assert problems(tagged | {"tag": 0, "default": "null"}) == []
 
 
-def test_a_register_that_is_not_valid_is_told_once() -> None:
+def test_register_that_is_not_valid_is_reported_once() -> None:
     broken = {"name": "Odd", "type": "register", "keys": "int8", "entries": [{"key": 300, "name": "FAR"}]}
     assert problems({"type": "int8", "enum": "Odd"}, broken) == []
 

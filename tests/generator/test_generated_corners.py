@@ -130,7 +130,7 @@ def test_a_fresh_object_of_a_type(corners: Any, kind: str, version: int) -> None
     assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == fresh == cls.decode(data, version)
 
 
-def test_fresh_records_are_null_and_refused_where_they_may_not_be(corners: Any) -> None:
+def test_fresh_records_are_null_and_rejected_where_they_may_not_be(corners: Any) -> None:
     with pytest.raises(tagwire.EncodeError, match="plain: is None"):
         corners.registry["RecordsCorners"]().encode(3)
 

@@ -262,7 +262,7 @@ def test_arrow_columns(package: ModuleType) -> None:
         assert pa.array(arrow.encode_column(columns, cls, version)).to_pylist() == data.to_pylist()
 
 
-def test_a_type_without_arrow_columns_is_refused_by_name(package: ModuleType) -> None:
+def test_type_without_arrow_columns_is_rejected_by_name(package: ModuleType) -> None:
     with pytest.raises(tagwire.SchemaError, match="plain is digits, for which there is no Arrow column"):
         arrow.schema(package.DigitsMessage, [0])
     assert arrow.schema(package.DigitsMessage, [0], fields=["number"])
@@ -279,7 +279,7 @@ def test_spark(package: ModuleType) -> None:
         decoding(package.DigitsMessage, 0, None, None)
 
 
-def test_an_arrow_type_that_spark_lacks() -> None:
+def test_arrow_type_without_a_spark_type() -> None:
     pa = pytest.importorskip("pyarrow")
     pytest.importorskip("pyspark")
     from tagwire_spark.columns.arrow_types import spark_type

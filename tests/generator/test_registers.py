@@ -74,16 +74,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("spec", "expected"), REFUSED)
-def test_what_is_refused(spec: dict[str, Any], expected: list[tuple[str, int]]) -> None:
+def test_rejected_input(spec: dict[str, Any], expected: list[tuple[str, int]]) -> None:
     assert found(spec) == expected
 
 
-def test_each_rule_about_registers_is_seen_to_refuse() -> None:
+def test_each_rule_about_registers_is_seen_to_reject() -> None:
     seen = {rule for _, rules in REFUSED for rule, _ in rules if rule.startswith("TW0")}
     assert seen == {rule for rule in RULES if rule.startswith("TW0") and rule > "TW011"}
 
 
-def test_a_key_outside_its_range_is_told_with_the_range() -> None:
+def test_key_outside_its_range_is_reported_with_the_range() -> None:
     [problem] = read_spec(json.dumps(register(entry(16)))).problems
     assert "the key 16 (0x00000010) of 'a.b' is outside its range Low (0x00000000 to 0x0000000F)" in problem.message
 

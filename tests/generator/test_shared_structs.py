@@ -124,7 +124,7 @@ def plain(struct: Any) -> Any:
     return struct.name, own, nested, [(each.name, each.default, each.ignorable) for each in struct.missing]
 
 
-def test_a_version_refuses_what_its_version_of_the_struct_lacks(shapes: Any) -> None:
+def test_values_missing_from_the_version_of_a_struct_are_rejected(shapes: Any) -> None:
     labelled = shapes.PlaceRequest(at=shapes.Point(label="hi", z=5))
     with pytest.raises(tagwire.EncodeError, match=r"at\.label"):
         labelled.encode(1)

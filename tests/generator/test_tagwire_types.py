@@ -231,7 +231,7 @@ def test_bytes(package: ModuleType, name: str, version: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), PLACES)
-def test_what_is_cut_off_or_has_a_byte_more_is_refused(package: ModuleType, name: str, version: int) -> None:
+def test_truncated_bytes_and_additional_bytes_are_rejected(package: ModuleType, name: str, version: int) -> None:
     cls, _, data = sample(package, name, version)
     pure = python_serializer(cls, version)
     for odd in (*(data[:size] for size in range(len(data))), data + b"\0"):
@@ -408,7 +408,7 @@ def test_columns_hold_times_and_decimals(package: ModuleType) -> None:
     assert (row["price"], row["fee"]) == (Decimal("12.34"), Decimal("-0.001"))
 
 
-def test_columns_refuse_bytes_that_are_no_decimal(package: ModuleType) -> None:
+def test_columns_reject_bytes_that_are_no_decimal(package: ModuleType) -> None:
     pa = pytest.importorskip("pyarrow")
     for price in (b"", b"\x7f" * 8):
         data = package.ValuesMessage(price=price).encode(0)
@@ -453,7 +453,7 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
         ({"type": "bytes", "semantic": "decimal", "precision": 3, "default": "1000"}, "TW506", "at most 3 digits"),
     ],
 )
-def test_specs_that_are_refused(field: dict[str, Any], rule: str, said: str) -> None:
+def test_specs_that_are_rejected(field: dict[str, Any], rule: str, said: str) -> None:
     spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **field}]}
     [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
     assert problem.rule == rule and said in problem.message and problem.line == 1
@@ -466,7 +466,7 @@ def test_an_absent_tagged_number_is_null(package: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("marker", [0, 2, 0x7F, 0x80, 0xFE])
-def test_other_markers_are_refused(package: ModuleType, marker: int) -> None:
+def test_other_markers_are_rejected(package: ModuleType, marker: int) -> None:
     cls, _, data = sample(package, "NullsMessage", 0)
     with pytest.raises(tagwire.DecodeError, match="tiny at byte 0: found null marker"):
         cls.decode(bytes([marker]) + data[1:], 0)

@@ -167,7 +167,7 @@ def test_a_union_can_be_set(package: Any) -> None:
         value.content = ("depot", "x")
 
 
-def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
+def test_constructor_rejects_two_alternatives(package: Any) -> None:
     for _ in range(3):  # Python creates the first object; the engine in use creates the others
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
@@ -180,7 +180,7 @@ def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
             parcel(package, text="hi").replace(flowers=())
 
 
-def test_several_alternatives_are_refused_where_they_are_written(package: Any) -> None:
+def test_several_alternatives_are_rejected_where_they_are_written(package: Any) -> None:
     value = parcel(package, text="hi")
     value.flowers = ("r",)
     error = refusal_of(package, value, 2)
@@ -190,7 +190,7 @@ def test_several_alternatives_are_refused_where_they_are_written(package: Any) -
     assert [(loss.path, loss.ignorable) for loss in value.losses(2)] == [("flowers", False)]
 
 
-def test_no_alternative_is_refused_where_the_version_has_some(package: Any) -> None:
+def test_no_alternative_is_rejected_where_the_version_has_some(package: Any) -> None:
     value = parcel(package)
     assert refusal_of(package, value, 1).reason == "the union content has no alternative; set one of text, goods"
     assert "set one of text, goods, flowers" in refusal_of(package, value, 2).reason
@@ -199,7 +199,7 @@ def test_no_alternative_is_refused_where_the_version_has_some(package: Any) -> N
     assert str(value.supported_versions()) == "0"
 
 
-def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> None:
+def test_bytes_with_two_alternatives_are_rejected_at_the_second(package: Any) -> None:
     _, data = golden(package, 2, "text")
     at = len(data) - 6  # the offset of the tag count
     two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
@@ -212,7 +212,7 @@ def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> 
     assert traced.error is not None and traced.error.offset == at + 6
 
 
-def test_bytes_without_an_alternative_are_refused_at_the_section(package: Any) -> None:
+def test_bytes_without_an_alternative_are_rejected_at_the_section(package: Any) -> None:
     _, data = golden(package, 2, "text")
     at = len(data) - 6
     error = errors_of(package, data[:at] + b"\x00", 2)
@@ -287,7 +287,7 @@ def test_versions_without_a_required_field_have_its_default(package: Any) -> Non
     assert value.replace(sender=package.Person(name="n")).encode(0) == data, "ignorable"
 
 
-def test_json_without_a_required_field_is_refused(package: Any) -> None:
+def test_json_without_a_required_field_is_rejected(package: Any) -> None:
     form = golden(package, 2, "text")[0].to_json(2)
     for key in ("id", "depot", "sender"):
         broken = {name: form[name] for name in form if name != key}
@@ -308,7 +308,7 @@ def test_elements_by_their_keys(package: Any) -> None:
 @pytest.mark.parametrize(
     ("version", "place", "key"), [(0, 13, "city 'a'"), (1, 12, "city 'a'"), (2, 13, "city 'a', gate 7")]
 )
-def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> None:
+def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place: int, key: str) -> None:
     value, data = golden(package, version, {0: "", 1: "text", 2: "text"}[version])
     first = value.stops[0]
     error = refusal_of(package, value.replace(stops=(first, first)), version)

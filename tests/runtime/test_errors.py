@@ -52,7 +52,7 @@ def test_spec_errors_hold_all_problems() -> None:
     )
 
 
-def test_an_old_runtime_refuses_new_packages() -> None:
+def test_old_runtime_rejects_new_packages() -> None:
     require_level(RUNTIME_LEVEL, "my_messages")
     with pytest.raises(RuntimeLevelError, match="level") as caught:
         require_level(RUNTIME_LEVEL + 1, "my_messages")

@@ -207,7 +207,7 @@ def test_redacted_frames(same_length: bool) -> None:
     assert (seen.tokens[0].hmac, seen.tokens[0].token_id) == (want, "t")
 
 
-def test_frames_without_secrets_stay_and_faults_are_refused() -> None:
+def test_frames_without_secrets_stay_and_errors_are_rejected() -> None:
     redaction = Redaction(registry)
     frame = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=1)
     assert redaction.request(frame) == frame

@@ -32,13 +32,13 @@ def test_texts_are_read_and_printed(text: str, lowest: int, highest: int, canoni
 
 
 @pytest.mark.parametrize("text", ["", "None", "-1", "1-", "1 - 2", "1+2", "a", "32768", "1,2", "+", "٣", "1.0", "0x1"])
-def test_other_texts_are_refused(text: str) -> None:
+def test_other_texts_are_rejected(text: str) -> None:
     with pytest.raises(VersionsError, match="expected a version range"):
         Versions.parse(text)
 
 
 @pytest.mark.parametrize("bounds", [(-1, 3), (0, HIGHEST + 1)])
-def test_bounds_outside_an_int16_are_refused(bounds: tuple[int, int]) -> None:
+def test_bounds_outside_an_int16_are_rejected(bounds: tuple[int, int]) -> None:
     with pytest.raises(TagwireError, match="are outside 0 to 32767"):
         Versions(*bounds)
 

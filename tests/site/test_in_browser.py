@@ -131,7 +131,7 @@ def test_an_edit_changes_the_bytes_and_the_link(window: Browser, site: str) -> N
     assert f"hex={expected}" in window.run("return location.hash")
 
 
-def test_records_are_opened_and_packed_ones_too(window: Browser, site: str) -> None:
+def test_records_are_opened_and_compressed_ones_too(window: Browser, site: str) -> None:
     window.open(site + "formats/v2.html")
     links = window.run("""const json = document.querySelector('.samples script').textContent;
         return JSON.parse(json).map((each) => each.link);""")
@@ -163,7 +163,7 @@ def test_the_playground_before_python_is_loaded(window: Browser, site: str) -> N
     assert window.run(PLAY + tabs + shown) == [False, True]
 
 
-def test_a_spec_of_ones_own_reads_bytes_and_a_candidate_is_a_button(window: Browser, site: str) -> None:
+def test_custom_spec_reads_bytes_and_a_candidate_is_a_button(window: Browser, site: str) -> None:
     window.open(site + "playground.html")
     window.wait(PLAY + "return play.dataset.ready && +play.dataset.answered", seconds=120)
     ask(window, "play.querySelector('[data-tab=spec]').click();")

@@ -105,7 +105,7 @@ def test_an_unclear_guess_has_candidates() -> None:
         {"call": "nonsense"},
     ],
 )
-def test_nothing_that_is_asked_raises(question: dict[str, Any]) -> None:
+def test_no_request_raises(question: dict[str, Any]) -> None:
     found = json.loads(answer(json.dumps(question)))
     assert found.get("error") or found.get("fault") or found.get("problems")
 

@@ -39,7 +39,7 @@ TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main
      "java.lang.OutOfMemoryError: heap"),
     ("", "PySparkException"),
 ])  # fmt: skip
-def test_the_cause_is_told(text: str, said: str) -> None:
+def test_cause_is_reported(text: str, said: str) -> None:
     class Failed(PySparkException):
         def __str__(self) -> str:
             return text

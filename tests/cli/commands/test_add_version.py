@@ -67,7 +67,7 @@ def new(text: str) -> str:
     return text.replace('"0-2"', '"0-3"')
 
 
-def test_a_version_more(project: Path) -> None:
+def test_one_more_version(project: Path) -> None:
     result = run("PingRequest")
     assert specs(project) == (new(REQUEST), new(RESPONSE))
     assert result.stdout == ""
@@ -122,7 +122,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("case", FIELDS)
-def test_a_field_more(project: Path, case: str) -> None:
+def test_one_more_field(project: Path, case: str) -> None:
     words, before, after = FIELDS[case]
     assert REQUEST.count(before) == 1
     run("specs/PingRequest.json", *words.split())
@@ -240,7 +240,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(project: Path, case: str) -> None:
+def test_rejected_input(project: Path, case: str) -> None:
     words, told = REFUSED[case]
     for dry in ([], ["--dry-run"]):
         result = run("PingRequest", *words.split(), *dry, code=1)

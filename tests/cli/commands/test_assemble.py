@@ -8,7 +8,7 @@ import tagwire_messages as messages
 REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "frame.txt"
     path.write_bytes(run("explain", "--request", stdin=REQUEST).stdout_bytes)
     assert run("assemble", str(path)).stdout_bytes == REQUEST
@@ -37,7 +37,7 @@ def test_lengths_are_made_to_fit() -> None:
         (b"\xff", "tagwire: annotated bytes: byte 0 is not UTF-8"),
     ],
 )
-def test_what_is_refused(stdin: bytes, said: str) -> None:
+def test_rejected_input(stdin: bytes, said: str) -> None:
     result = run("assemble", stdin=stdin)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(said)

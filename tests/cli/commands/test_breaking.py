@@ -144,7 +144,7 @@ def test_a_message_that_is_gone_has_no_place_in_the_new_specs(project: Path) -> 
 
 
 @pytest.mark.parametrize(("fail_on", "status"), [(None, 0), ("wire", 0), ("semantic", 0), ("source", 1), ("policy", 1)])
-def test_what_fails(project: Path, fail_on: str | None, status: int) -> None:
+def test_failing_severities(project: Path, fail_on: str | None, status: int) -> None:
     old = copy_specs(project)
     edit_spec(project, "PingRequest", "Nonce", "Number")
     options = ["--fail-on", fail_on] if fail_on else []
@@ -259,7 +259,7 @@ def test_what_git_can_not_do_is_wrong_usage(project: Path) -> None:
     assert done.exit_code == 2 and "revision HEAD has no such file" in done.stderr
 
 
-def test_a_set_that_is_new_breaks_nothing(project: Path) -> None:
+def test_new_set_breaks_nothing(project: Path) -> None:
     commit(project)
     (project / SPECS).rename(project / "other_specs")
     edit = (project / "pyproject.toml").read_text().replace("message_specs", "other_specs")
@@ -291,7 +291,7 @@ def test_a_lock_of_the_set(project: Path) -> None:
     assert rules("--lock", "released.json", "message_specs/PingResponse.json") == []
 
 
-def test_a_lock_does_not_take_a_break(project: Path) -> None:
+def test_lock_rejects_a_breaking_change(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n')
     run("lock")
     before = (project / "released.json").read_bytes()
@@ -305,14 +305,14 @@ def test_a_lock_does_not_take_a_break(project: Path) -> None:
     assert breaking().exit_code == 0
 
 
-def test_a_lock_takes_what_an_exception_excuses(project: Path) -> None:
+def test_lock_accepts_excused_changes(project: Path) -> None:
     add_settings(project, f'lock = "released.json"\n{EXCEPTION}"never"\n')
     run("lock")
     edit_spec(project, "PingRequest", "int64", "int32")
     assert run("lock").exit_code == 0
 
 
-def test_a_lock_never_takes_a_spec_that_is_not_valid(project: Path) -> None:
+def test_lock_rejects_invalid_specs(project: Path) -> None:
     edit_spec(project, "PingRequest", "int64", "int65")
     done = run("lock", "message_specs", "--file", "released.json", "--accept-breaking")
     assert done.exit_code == 1
@@ -320,7 +320,7 @@ def test_a_lock_never_takes_a_spec_that_is_not_valid(project: Path) -> None:
     assert not (project / "released.json").exists()
 
 
-def test_dropped_versions_are_kept_unless_told_to_forget(project: Path) -> None:
+def test_dropped_versions_are_kept_by_default(project: Path) -> None:
     arguments = ("lock", "message_specs", "--file", "released.json")
     run(*arguments)
     for name in ("PingRequest", "PingResponse"):
@@ -342,7 +342,7 @@ def test_a_lock_of_another_project(project: Path) -> None:
     assert done.exit_code == 1 and "bad.json: not a lock file of format 1" in done.stderr
 
 
-def test_sets_without_a_lock_are_told(project: Path) -> None:
+def test_sets_without_a_lock_are_reported(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     copy_specs(project, "more")
     run("lock")
@@ -417,7 +417,7 @@ def test_a_spec_of_its_own_component_is_compared_with_its_own(project: Path) -> 
     assert [found["message_name"] for found in findings("--against", "HEAD")] == ["TwoRequest"]
 
 
-def test_a_check_that_found_nothing_is_remembered(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clean_check_is_cached(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     add_settings(project, 'lock = "released.json"\n')
     run("lock", code=0)

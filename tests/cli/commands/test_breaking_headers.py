@@ -58,7 +58,7 @@ def commit(root: Path) -> None:
         subprocess.run(["git", *words], cwd=root, env=os.environ | names, check=True, capture_output=True)
 
 
-def test_without_headers_of_its_own_a_set_has_those_of_kafka(project: Path) -> None:
+def test_set_without_headers_uses_kafkas_headers(project: Path) -> None:
     commit(project)
     give_old_header(project, "Request")
     # API key 7, version 0, correlation ID 7, client ID "a". Request header 0 has no client ID.
@@ -94,7 +94,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
         assert proofs(*words) == [expected], words
 
 
-def test_a_header_that_the_set_lacks_is_not_made_up(project: Path) -> None:
+def test_missing_header_is_not_invented(project: Path) -> None:
     add_headers(project)
     edit_spec(project, "RequestHeader", '"0-1"', '"1"')
     commit(project)
@@ -104,7 +104,7 @@ def test_a_header_that_the_set_lacks_is_not_made_up(project: Path) -> None:
     assert (found["rule"], found["proof"]) == ("TW913", None)
 
 
-def test_a_header_that_came_or_went_is_that_of_both(project: Path) -> None:
+def test_added_or_removed_header_is_used_for_both_sides(project: Path) -> None:
     commit(project)
     add_headers(project)
     give_old_header(project, "Response")

@@ -124,7 +124,7 @@ def component(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_memory_changes_no_verdict(what: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_results_do_not_change_verdicts(what: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {path: path.read_bytes() for path in (project / "message_specs").rglob("*.json")}
     EDITS[what](project)
     expected = without_memory(monkeypatch)
@@ -149,7 +149,7 @@ def test_memory_changes_no_verdict(what: str, project: Path, monkeypatch: pytest
         ("a new message with the key of one that is gone", "a message that comes back"),
     ],
 )
-def test_memory_changes_no_verdict_one_edit_after_another(
+def test_cached_results_do_not_change_verdicts_over_many_edits(
     first: str, second: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for what in (first, second):
@@ -162,7 +162,7 @@ def test_most_edits_break_something(project: Path, monkeypatch: pytest.MonkeyPat
     assert [each["rule"] for each in judged()] == ["TW903"]
 
 
-def test_what_was_excused_or_not_is_not_mixed_up(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excused_and_other_findings_are_not_confused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     EDITS["a type"](project)
     assert run("breaking") and run("breaking"), "told each time until it is mended"
     excuse = 'rule = "TW903"\nmessage = "PingRequest"\nreason = "never released"\nuntil = "never"\n'
@@ -200,7 +200,7 @@ def test_only_what_changed_is_read(project: Path, read: list[str]) -> None:
     assert len(read) == 2, "what breaks is read again until it does not"
 
 
-def test_a_new_lock_is_another_matter(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_lock_invalidates_the_cache(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     EDITS["a type"](project)
     run("lock", "--accept-breaking")
     assert judged() == without_memory(monkeypatch) == []
@@ -208,7 +208,7 @@ def test_a_new_lock_is_another_matter(project: Path, monkeypatch: pytest.MonkeyP
     assert judged() == without_memory(monkeypatch) != []
 
 
-def test_a_damaged_memory_is_no_memory(project: Path) -> None:
+def test_damaged_cache_is_ignored(project: Path) -> None:
     for path in (project / ".tagwire_cache").rglob("*.entry"):
         path.write_text("{}")
     EDITS["a type"](project)

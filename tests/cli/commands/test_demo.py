@@ -83,14 +83,14 @@ def test_frames_of_versions_that_nobody_has_are_counted(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "Skipped 2 frames of APIs or versions" in result.stdout
 
 
-def test_a_refused_frame_fails_the_demo(tmp_path: Path) -> None:
+def test_rejected_frame_fails_the_demo(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row(), row(REQUEST + b"\0")]))
     assert result.exit_code == 1
     assert "someone, MetadataRequest v12" in result.stderr and "1 byte after the message" in result.stderr
     assert "1 frame failed" in result.stderr
 
 
-def test_a_frame_that_comes_out_differently_fails_the_demo(tmp_path: Path) -> None:
+def test_frame_that_is_encoded_differently_fails_the_demo(tmp_path: Path) -> None:
     # This response writes a tagged field with its default value, which an encoder omits.
     default_written = bytes.fromhex("00000007 0000 01 00000000 01 03 01 00".replace(" ", ""))
     result = run(write(tmp_path, [row(), row(default_written, dir="resp", api_key=18, api_version=3)]))
@@ -98,7 +98,7 @@ def test_a_frame_that_comes_out_differently_fails_the_demo(tmp_path: Path) -> No
     assert "encoded to other bytes" in result.stderr
 
 
-def test_a_senders_fault_must_be_refused(tmp_path: Path) -> None:
+def test_error_of_a_sender_must_be_rejected(tmp_path: Path) -> None:
     wrong = REQUEST + b"\0"
     result = run(write(tmp_path, [row(), row(wrong)], {digest(wrong): "writes a byte too much"}))
     assert result.exit_code == 0 and "writes a byte too much" in result.stdout
@@ -117,7 +117,7 @@ def test_a_senders_fault_must_be_refused(tmp_path: Path) -> None:
         ("", "no frames to decode"),
     ],
 )
-def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+def test_file_that_is_not_a_capture(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "captures.jsonl"
     path.write_text(text)
     result = run(path)
@@ -125,7 +125,7 @@ def test_a_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
     assert words in result.stderr and "Traceback" not in result.stderr
 
 
-def test_broken_gzip_and_broken_faults(tmp_path: Path) -> None:
+def test_invalid_gzip_and_invalid_errors(tmp_path: Path) -> None:
     path = tmp_path / "captures.jsonl.gz"
     path.write_bytes(gzip.compress(b"{}" * 100)[:20])
     assert run(path).exit_code == 1
@@ -135,5 +135,5 @@ def test_broken_gzip_and_broken_faults(tmp_path: Path) -> None:
     assert result.exit_code == 1 and "sender_faults.json: can't be read" in result.stderr
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     assert run(tmp_path / "nosuch").exit_code == 2

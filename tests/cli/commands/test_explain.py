@@ -83,7 +83,7 @@ def test_json() -> None:
     assert paths(tree["root"]) == ["", "group_id", "member_id"]
 
 
-def test_the_fault_is_marked_and_what_stands_before_it_shown() -> None:
+def test_fields_before_an_error_are_shown_and_the_error_is_marked() -> None:
     data = bytes.fromhex("000167ffff3344")
     result = run("LeaveGroupRequest", "0", stdin=data)
     assert result.exit_code == 1
@@ -123,7 +123,7 @@ def test_limits() -> None:
     assert result.exit_code == 1 and "Limits.bytes" in result.stdout
 
 
-def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
+def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
     header = messages.RequestHeader(request_api_key=18, request_api_version=99, client_id="x").encode(2)
     result = run("--request", stdin=header + b"\x01")
     assert result.exit_code == 1
@@ -148,7 +148,7 @@ def test_wrong_usage(words: list[str], text: str) -> None:
     assert text in result.stderr
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_missing_file() -> None:
     result = run("LeaveGroupRequest", "0", "nosuch.bin")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "nosuch.bin: can't be read: No such file" in result.stderr
@@ -186,7 +186,7 @@ def test_records_are_opened(words: list[str], data: bytes, is_opened: bool) -> N
         assert parse_annotated(result.stdout) == data
 
 
-def test_records_at_fault_are_marked_in_the_whole_message() -> None:
+def test_records_with_errors_are_marked_in_the_whole_message() -> None:
     result = run("--request", stdin=produce(ZIGZAG))
     assert result.exit_code == 1
     assert "topic_data[0].partition_data[0].records[0]" in result.stderr

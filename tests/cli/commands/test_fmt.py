@@ -138,7 +138,7 @@ def test_check_diff_and_write(project: Path) -> None:
         assert "0 of 2 specs" in run(*arguments).stderr
 
 
-def test_specs_with_errors_are_told_and_left(project: Path) -> None:
+def test_specs_with_errors_are_reported_and_not_changed(project: Path) -> None:
     bad = project / "message_specs/PingRequest.json"
     bad.write_text(bad.read_text().replace("int64", "int46"))
     before = bad.read_bytes()
@@ -163,11 +163,11 @@ def test_standard_input(project: Path) -> None:
 @pytest.mark.parametrize(
     "folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"]
 )
-def test_our_own_specs_are_formatted(folder: str) -> None:
+def test_bundled_specs_are_formatted(folder: str) -> None:
     assert "0 of " in run("--check", str(SPECS / folder)).stderr
 
 
-def test_what_we_write_is_formatted(project: Path) -> None:
+def test_written_specs_are_formatted(project: Path) -> None:
     tagwire_result("init", "pongs", "new")
     assert "0 of 4 specs" in run("--check", "new/message_specs").stderr
 

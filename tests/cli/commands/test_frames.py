@@ -46,7 +46,7 @@ def captured() -> list[dict[str, Any]]:
         return [json.loads(row) for row in rows]
 
 
-def test_all_captured_requests_come_out_as_they_went_in() -> None:
+def test_all_captured_requests_are_encoded_to_the_same_bytes() -> None:
     frames = [bytes.fromhex(row["hex"]) for row in captured() if row["dir"] == "req"]
     sent = stream(frames)
     decoded = run("decode", "--frames", "request", "--jsonl", "--keep-going", stdin=sent)
@@ -58,7 +58,7 @@ def test_all_captured_requests_come_out_as_they_went_in() -> None:
     assert run("encode", "--frames", "request", "--jsonl", stdin=decoded.stdout).stdout_bytes == sent
 
 
-def test_captured_responses_come_out_as_they_went_in() -> None:
+def test_captured_responses_are_encoded_to_the_same_bytes() -> None:
     by_version: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     for row in captured():
         if row["dir"] == "resp":
@@ -113,7 +113,7 @@ def test_a_frame_says_all_that_encode_needs() -> None:
     assert run("encode", "--frames", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
 
 
-def test_without_jsonl_values_stand_one_behind_the_other() -> None:
+def test_without_jsonl_values_follow_each_other() -> None:
     decoded = run("decode", "--frames", "request", "--hex", stdin=FRAME_HEX * 2)
     assert decoded.stdout == (json.dumps(FRAME, indent=2) + "\n") * 2
     assert run("encode", "--frames", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
@@ -128,7 +128,7 @@ def test_without_jsonl_values_stand_one_behind_the_other() -> None:
         ({"header": {"clientId": None}}, "000d" + "0000" + "00000000" + "ffff"),
     ],
 )
-def test_what_a_header_lacks_are_defaults(header: dict[str, Any], fields: str) -> None:
+def test_fields_missing_from_a_header_are_defaults(header: dict[str, Any], fields: str) -> None:
     value = {"message": "LeaveGroupRequest", "version": 0, "body": LEAVE, **header}
     made = run("encode", "--frames", "request", "--hex", stdin=json.dumps(value))
     assert made.stdout == f"{len(fields + LEAVE_HEX) // 2:08x}{fields}{LEAVE_HEX}\n"
@@ -160,7 +160,7 @@ def test_a_message_of_no_bytes_is_an_empty_line() -> None:
 
 
 @pytest.mark.parametrize("words", [["decode"], ["encode"], ["decode", "--hex"], ["decode", "--jsonl"]])
-def test_nothing_in_is_nothing_out(words: list[str]) -> None:
+def test_empty_input_gives_empty_output(words: list[str]) -> None:
     result = run(*words, "--frames", "request")
     assert (result.exit_code, result.output) == (0, "")
 
@@ -174,7 +174,7 @@ def test_unknown_tags_are_kept() -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--no-headers"]])
-def test_a_protocol_of_ones_own(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_protocol(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"greetings{len(options)}"
     assert run("init", name, *options).exit_code == 0
@@ -206,12 +206,12 @@ BAD_STREAMS = [
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS)
-def test_a_fault_has_its_frame_and_those_before_are_printed(data: bytes, words: str) -> None:
+def test_frames_before_an_error_are_printed_and_the_error_names_its_frame(data: bytes, words: str) -> None:
     refused(run("decode", "--frames", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS[4:])
-def test_keep_going_prints_raw_frames_and_goes_on(data: bytes, words: str) -> None:
+def test_keep_going_prints_raw_frames_and_continues(data: bytes, words: str) -> None:
     decoded = run("decode", "--frames", "request", "--jsonl", "--keep-going", stdin=data + GOOD)
     first, raw, last = [json.loads(line) for line in decoded.stdout.splitlines()]
     assert (decoded.exit_code, first, last) == (1, FRAME, FRAME)
@@ -290,7 +290,7 @@ def test_wrong_usage(words: list[str], text: str) -> None:
     refused(run(*words), text, code=2)
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     refused(run("decode", "--frames", "request", str(tmp_path)), "is a directory; give a file", code=2)
     refused(run("encode", "--frames", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
     words = ["decode", "--frames", "response", "--requests", "nosuch.bin"]
@@ -351,7 +351,7 @@ def test_frames_are_printed_as_they_come() -> None:
         assert running.wait() == 0
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_output_is_not_an_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with process("decode", "--frames", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:

@@ -80,7 +80,7 @@ def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str],
     assert f"The order is MESSAGE VERSION PATH...; a file is read with --file {file}" in done.stderr
 
 
-def test_the_order_is_told_where_no_version_is_given_and_only_there() -> None:
+def test_order_is_reported_only_without_a_version() -> None:
     done = run("get", "MetadataRequest", "topics")
     assert "a file is read with --file FILE" in done.stderr
     done = run("get", "MetadataRequest", "99", "topics")
@@ -165,7 +165,7 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
 
 
 @pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
-def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
+def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
     done = run(*words, stdin=stdin)
     assert (done.exit_code, done.stdout) == (status, ""), done.output
     assert text in done.stderr

@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "flags", [[], pytest.param(["--no-headers"], marks=pytest.mark.thorough)], ids=["headers", "no headers"]
 )
-def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
+def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     init("pings", *flags)
     made = set(read_tree(folder))
     assert {name for name in made if not name.startswith(("src/", ".tagwire_cache/"))} == FILES | (

@@ -118,7 +118,7 @@ def test_dump_of_header_keys_that_are_numbers(tmp_path: Path) -> None:
     assert rows("dump", tmp_path / "a.log", "--format", "kip82-int")[0]["headers"] == [[7, "eA=="]]
 
 
-def test_dump_stops_at_a_fault(logs: Path, tmp_path: Path) -> None:
+def test_dump_stops_at_an_error(logs: Path, tmp_path: Path) -> None:
     data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
     (tmp_path / "a.log").write_bytes(data[:-1])
     code, out, err = run("dump", tmp_path / "a.log", "--json")
@@ -241,7 +241,7 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
         (("shrink",), 2, "No such command"),
     ],
 )
-def test_what_is_refused(
+def test_rejected_input(
     arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -254,7 +254,7 @@ def test_what_is_refused(
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
-def test_paths_that_are_no_text(tmp_path: Path) -> None:
+def test_paths_that_are_not_text(tmp_path: Path) -> None:
     folder = stock(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff-0")))
     for command in (("dump",), ("stat",), ("verify",), ("compact", "--output", tmp_path / "to")):
         row = rows(command[0], folder, *command[1:])[0]

@@ -67,7 +67,7 @@ def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subp
 
 @ENCODINGS
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_who_reads_one_line_is_told_nothing_more(segment: Path, form: list[str], unbuffered: str) -> None:
+def test_closed_pipe_after_one_line_is_silent(segment: Path, form: list[str], unbuffered: str) -> None:
     result = in_shell(segment, form, "| head -n 1", PYTHONUNBUFFERED=unbuffered)
     whole = in_shell(segment, form, "", PYTHONUNBUFFERED=unbuffered)
     assert (result.stdout, result.stderr) == (whole.stdout.splitlines(keepends=True)[0], "")

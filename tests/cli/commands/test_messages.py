@@ -53,7 +53,7 @@ def test_messages_as_json() -> None:
 
 
 @pytest.mark.parametrize("option", ["--kind", "--component"])
-def test_messages_refuses_a_filter_that_nothing_has(option: str) -> None:
+def test_messages_rejects_a_filter_without_matches(option: str) -> None:
     refused(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
 
 
@@ -91,7 +91,7 @@ def test_show_version_is_in_wire_order() -> None:
     assert any(line.split() == ["finalized_features_epoch", "int64", "1", "-1"] for line in lines)
 
 
-def test_show_version_says_what_it_lacks() -> None:
+def test_show_version_lists_missing_fields() -> None:
     text = run("show", "MetadataRequest", "--version", "0").stdout
     assert text.splitlines()[-1].startswith("Not in this version: allow_auto_topic_creation, ")
 
@@ -217,7 +217,7 @@ def test_decode_says_what_where_found_and_expected(text: str, words: str) -> Non
     refused(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
 
 
-def test_lenient_takes_what_strict_refuses() -> None:
+def test_lenient_accepts_what_strict_rejects() -> None:
     text = f"{LEAVE_V0} 33"
     assert run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text).exit_code == 1
     lenient = run("decode", "LeaveGroupRequest", "0", "--hex", "--lenient", stdin=text)
@@ -232,7 +232,7 @@ def test_limits_are_honoured() -> None:
 
 
 @pytest.mark.parametrize("limit", ["elements", "elements=many", "element=3", "elements=-1", "=1"])
-def test_a_limit_must_be_one(limit: str) -> None:
+def test_invalid_limit(limit: str) -> None:
     refused(run("decode", "MetadataRequest", "0", "--limit", limit), "--limit", "elements", code=2)
 
 
@@ -278,7 +278,7 @@ def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> N
         ({"groupId": "\ud800", "memberId": "m"}, "group_id"),
     ],
 )
-def test_encode_refuses_what_the_version_cannot_carry(value: Any, words: str) -> None:
+def test_encode_rejects_what_the_version_cannot_carry(value: Any, words: str) -> None:
     result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
     refused(result, "LeaveGroupRequest v0", words, code=1)
 
@@ -290,7 +290,7 @@ def test_an_unknown_message_is_wrong_usage_with_near_names(words: list[str]) -> 
     refused(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'", code=2)
 
 
-def test_a_name_near_to_none_leads_to_the_list() -> None:
+def test_name_without_near_names_leads_to_the_list() -> None:
     refused(run("show", "Zzz"), "`tagwire messages` lists all messages", code=2)
 
 
@@ -303,7 +303,7 @@ def test_a_name_near_to_none_leads_to_the_list() -> None:
         ["explain", "LeaveGroupRequest", "99"],
     ],
 )
-def test_a_version_that_there_is_not_is_wrong_usage(words: list[str]) -> None:
+def test_version_that_does_not_exist_is_wrong_usage(words: list[str]) -> None:
     refused(run(*words), "LeaveGroupRequest has no version 99; supported versions are 0-5", code=2)
 
 

@@ -47,12 +47,12 @@ def test_convert_in_hex() -> None:
         (("whatif", "--to", "v3", "--against", "v22", "."), b"", 2, "there is no record format 'v22'"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], data: bytes, code: int, sentence: str) -> None:
+def test_rejected_input(arguments: tuple[str, ...], data: bytes, code: int, sentence: str) -> None:
     found, _, err = run(*arguments, data=data)
     assert found == code and sentence in err
 
 
-def test_explain_shows_what_packed_bytes_hold() -> None:
+def test_explain_shows_what_compressed_bytes_hold() -> None:
     code, out, _ = run("explain", "--format", "auto", data=PACKED)
     lines = out.decode().splitlines()
     assert code == 0 and lines[0] == f"# v2: {len(PACKED)} bytes"
@@ -60,7 +60,7 @@ def test_explain_shows_what_packed_bytes_hold() -> None:
     assert parse_annotated(out.decode()) == PACKED
 
 
-def test_explain_several_batches_up_to_the_fault() -> None:
+def test_explain_several_batches_up_to_the_error() -> None:
     damaged = ONE[:-1] + bytes((ONE[-1] ^ 1,))
     code, out, err = run("explain", "--format", "v1", data=ONE + damaged)
     text = out.decode()
@@ -69,7 +69,7 @@ def test_explain_several_batches_up_to_the_fault() -> None:
     assert [trace["error"] is None for trace in json.loads(out)] == [True, False]
 
 
-def test_explain_a_fault_in_packed_bytes() -> None:
+def test_explain_an_error_in_compressed_bytes() -> None:
     broken = (
         build([Record(5, 300, b"k", b"v")], "v2", compression="gzip").replace(count=2).encode()
     )  # two records replace one

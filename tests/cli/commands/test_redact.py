@@ -138,7 +138,7 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
 
 
 @pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
-def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
+def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
     done = run(*words, stdin=stdin)
     assert (done.exit_code, done.stdout) == (status, ""), done.output
     assert text in done.stderr

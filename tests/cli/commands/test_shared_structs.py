@@ -71,7 +71,7 @@ def test_a_new_version_of_a_struct_breaks_nothing(project: Path) -> None:
     assert Path("lock.json").read_text() == before, "no version of the messages has the new field"
 
 
-def test_the_lock_needs_nothing_beside_it(project: Path) -> None:
+def test_lock_needs_no_other_file(project: Path) -> None:
     assert run("lock").exit_code == 0
     [request, _] = json.loads(Path("lock.json").read_text())["messages"]
     assert "imports" not in request["current"]

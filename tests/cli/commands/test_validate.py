@@ -88,7 +88,7 @@ def test_standard_input(project: Path) -> None:
     assert [found["file"] for found in json.loads(done.stdout)] == ["standard input"]
 
 
-def test_standard_input_that_is_no_text(project: Path) -> None:
+def test_standard_input_that_is_not_text(project: Path) -> None:
     done = validate("-", "--output-format", "json", stdin=b"\n\xff")
     assert done.exit_code == 1
     (found,) = json.loads(done.stdout)
@@ -194,7 +194,7 @@ def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, m
     assert {found["file"] for found in findings(".")} == {"PingRequest.json"}
 
 
-def test_specs_beside_the_sets_of_a_folder_are_read_too(project: Path) -> None:
+def test_specs_next_to_the_sets_of_a_folder_are_read(project: Path) -> None:
     sets = project / "all/sets"
     sets.mkdir(parents=True)
     (project / "message_specs").rename(sets / "message_specs")
@@ -205,7 +205,7 @@ def test_specs_beside_the_sets_of_a_folder_are_read_too(project: Path) -> None:
     assert findings("all") == findings(".") == []
 
 
-def test_the_rules_of_a_folder_hold_beside_a_register_too(project: Path) -> None:
+def test_rules_of_a_folder_apply_next_to_a_register(project: Path) -> None:
     (project / "message_specs/Keys.json").write_text(
         '{"name": "Keys", "type": "register", "keys": "int16", "entries": []}'
     )
@@ -233,7 +233,7 @@ def test_unanswered_versions_are_allowed_by_option_or_by_the_set(project: Path) 
     assert [found["rule"] for found in findings("message_specs")] == ["TW820"]
 
 
-def test_a_message_named_like_its_module_is_refused_at_its_name(project: Path) -> None:
+def test_message_named_like_its_module_is_rejected_at_its_name(project: Path) -> None:
     write_spec(project, "other", type="data", apiKey=None)
     (found,) = findings("message_specs/other.json")
     assert (found["rule"], found["line"], found["column"]) == ("TW207", 4, 11)

@@ -54,7 +54,7 @@ def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None
     assert run(*command, stdin=EQUAL).exit_code == 0
 
 
-def test_a_fault_is_shown_where_the_header_says_what_it_is() -> None:
+def test_errors_are_shown_if_the_header_identifies_the_message() -> None:
     result = run("--guess", stdin=REQUEST[:-1])
     assert result.exit_code == 1
     assert "request HeartbeatRequest v4, in part" in result.stdout
@@ -104,7 +104,7 @@ def test_a_stream_of_responses() -> None:
     assert result.stderr.startswith(f"tagwire: {seen[1]['title']}: MetadataResponse v12")
 
 
-def test_frames_behind_one_at_fault_are_read() -> None:
+def test_frames_after_an_invalid_one_are_read() -> None:
     result = run("--frames", "--request", stdin=sized(REQUEST, b"\x7f\xff\x00\x00", REQUEST))
     assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
 
@@ -159,7 +159,7 @@ def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
     assert re.findall(r"^# (\w+Response) v0:", result.stdout, re.MULTILINE) == [type(each).NAME for each in answers]
 
 
-def test_an_api_that_nobody_knows_is_told_in_its_place() -> None:
+def test_unknown_api_is_reported_in_place() -> None:
     rows = [{"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"}, {"dir": "req", "hex": REQUEST.hex()}]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert result.exit_code == 1
@@ -169,7 +169,7 @@ def test_an_api_that_nobody_knows_is_told_in_its_place() -> None:
 @pytest.mark.parametrize(
     "line", ["[]", "{}", '{"dir": "req"}', '{"dir": "up", "hex": "00"}', '{"dir": "req", "hex": "0"}', "é"]
 )
-def test_a_line_that_is_no_frame(line: str) -> None:
+def test_line_that_is_not_a_frame(line: str) -> None:
     good = json.dumps({"dir": "req", "hex": REQUEST.hex()})
     result = run("--capture", stdin=f"{good}\n{line}\n{good}\n")
     assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
@@ -177,7 +177,7 @@ def test_a_line_that_is_no_frame(line: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8bnot gzip", REQUEST, b"\xff\n"])
-def test_a_file_that_is_no_capture(data: bytes) -> None:
+def test_file_that_is_not_a_capture(data: bytes) -> None:
     result = run("--capture", stdin=data)
     assert result.exit_code == 1 and "captured frames: " in result.stderr
 
@@ -206,7 +206,7 @@ def test_no_numbers_of_frames(only: str) -> None:
     assert (result.exit_code, result.stdout) == (2, "") and "is not a list of frames such as 1,4-6" in result.stderr
 
 
-def test_frames_that_there_are_not() -> None:
+def test_frames_that_do_not_exist() -> None:
     assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
     result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
     assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: the input has 2 frames\n")

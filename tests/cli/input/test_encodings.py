@@ -99,7 +99,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         ("base64", "\0", "base64 input: not text"),
     ],
 )
-def test_what_is_refused(form: str, text: str, said: str) -> None:
+def test_rejected_input(form: str, text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         bytes_of(text.encode(), form)
     assert str(caught.value).startswith(said)

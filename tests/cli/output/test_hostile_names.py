@@ -90,7 +90,7 @@ def test_specs(words: str, text: str, name: str, tmp_path: Path, monkeypatch: py
     check(run(words, folder))
 
 
-def test_no_command_prints_past_the_door() -> None:
+def test_all_output_is_escaped() -> None:
     files = [path for path in CLI.rglob("*.py") if "click.echo(" in path.read_text(encoding="utf-8")]
     assert sorted(path.name for path in files) == ["echo.py", "tables.py"], "use tagwire_cli.output.echo.say"
 

@@ -65,7 +65,7 @@ def test_sarif(command: str) -> None:
         assert uri.endswith(".json") and not set(uri) & set(" ,")
 
 
-def test_the_schema_refuses_what_is_no_sarif() -> None:
+def test_schema_rejects_invalid_sarif() -> None:
     text, _ = report("validate", "sarif")
     log = json.loads(text)
     log["runs"][0]["results"][0]["level"] = "fatal"

@@ -27,7 +27,7 @@ def test_the_text_form_names_place_rule_and_line() -> None:
         ("ab", 3, "ab", 2),
     ],
 )
-def test_the_caret_stands_under_its_character(line: str, column: int, shown: str, caret: int) -> None:
+def test_caret_is_under_its_character(line: str, column: int, shown: str, caret: int) -> None:
     _, source_line, carets = render(Source("f", line).problem("TW103", 1, column, "m")).split("\n")
     assert source_line == "    " + shown
     assert carets == "    " + " " * caret + "^"

@@ -116,7 +116,7 @@ def test_a_name_that_can_not_be_printed(repository: Path) -> None:
         specs_at("HEAD", repository / "specs")
 
 
-def test_links_are_no_specs(repository: Path) -> None:
+def test_links_are_not_specs(repository: Path) -> None:
     (repository / "specs" / "Link.json").symlink_to("Plain.json")
     git(repository, "add", "-A")
     git(repository, "commit", "-m", "three")

@@ -236,7 +236,7 @@ NO_LOCKS = {
 
 
 @pytest.mark.parametrize("reason", NO_LOCKS)
-def test_what_is_no_lock(tmp_path: Path, reason: str) -> None:
+def test_files_that_are_not_locks(tmp_path: Path, reason: str) -> None:
     path = tmp_path / "x.json"
     content = NO_LOCKS[reason]
     if content is not None:

@@ -107,14 +107,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "text"), CASES)
-def test_a_rule_refuses(rule: str, text: str) -> None:
+def test_rule_rejects_invalid_specs(rule: str, text: str) -> None:
     result = read_spec(text, file="LetterBatch.json")
     assert result.message is None
     assert rule in [problem.rule for problem in result.problems], result.problems
     assert all(problem.line and problem.column for problem in result.problems)
 
 
-def test_every_rule_is_seen_to_refuse() -> None:
+def test_every_rule_is_seen_to_reject() -> None:
     assert {rule for rule, _ in CASES} == {rule for rule in RULES if rule <= "TW011"}
 
 

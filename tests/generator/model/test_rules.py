@@ -399,7 +399,7 @@ def name_rows(row: object) -> str | None:
 
 
 @pytest.mark.parametrize(("rule", "marked"), ERRORS, ids=name_rows)
-def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
+def test_error_is_reported_at_its_position_and_alone(rule: str, marked: str) -> None:
     text, line, column = place(marked)
     result = read_spec(text, file="Sample.json", registers=REGISTERS)
     errors = [problem for problem in result.problems if problem.severity == "error"]
@@ -408,7 +408,7 @@ def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
 
 
 @pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
-def test_a_warning_stands_at_its_place_and_stops_nothing(rule: str, marked: str) -> None:
+def test_warning_is_reported_at_its_position_and_stops_nothing(rule: str, marked: str) -> None:
     text, line, column = place(marked)
     result = read_spec(text, file="Sample.json", registers=REGISTERS)
     assert [(problem.rule, problem.line, problem.column) for problem in result.problems] == [(rule, line, column)]
@@ -446,7 +446,7 @@ IN_THE_DRAFT = [
 
 
 @pytest.mark.parametrize(("text", "message"), IN_THE_DRAFT)
-def test_the_draft_dialect_is_told_of_its_own_keys_and_limits(text: str, message: str) -> None:
+def test_draft_dialect_has_its_own_keys_and_limits(text: str, message: str) -> None:
     [problem] = read_spec(text, file="Sample.json").problems
     assert problem.message == message
 
@@ -533,7 +533,7 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
     assert [(problem.file, problem.line, problem.column) for problem in found] == [(file, 3, 12)]
 
 
-def test_every_rule_is_seen_to_refuse() -> None:
+def test_every_rule_is_seen_to_reject() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
     # Rules about record formats and imports are tested in other files.
     apart = {rule for rule in RULES if rule.startswith("TW0")} | {"TW314", "TW315", "TW316"}

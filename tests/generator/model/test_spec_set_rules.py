@@ -46,7 +46,7 @@ def test_ranges_are_compared_as_versions() -> None:
         assert [problem.rule for problem in check_set([request, other])] == (["TW821"] if differs else [])
 
 
-def test_requests_without_an_answer_are_refused_unless_the_set_allows_them() -> None:
+def test_requests_without_a_response_are_rejected_by_default() -> None:
     request = summary("FooRequest", "request", 1)
     response = replace(summary("FooResponse", "response", 1), valid_versions="0")
     (refused,) = check_set([request, response])

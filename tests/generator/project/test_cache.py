@@ -57,7 +57,7 @@ def test_a_damaged_entry_is_none(tmp_path: Path, damage: str) -> None:
     assert Cache(tmp_path, "package").get("k") == ENTRY
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_cache_that_cannot_be_written_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("a file in its place")
     unusable = Cache(tmp_path, "package")
     unusable.put("k", ENTRY)

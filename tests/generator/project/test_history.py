@@ -97,7 +97,7 @@ def test_a_component_may_be_called_layouts(tmp_path: Path) -> None:
         "x = " + "[" * 5000 + "]" * 5000,
     ],
 )
-def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_damaged_file_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         SpecError, match=r"history\.toml: not a history of releases: .*; import the specs again"
     ) as caught:
@@ -105,7 +105,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
     assert caught.value.file == str(tmp_path / "history.toml")
 
 
-def test_a_file_that_can_t_be_read_is_refused(tmp_path: Path) -> None:
+def test_file_that_can_t_be_read_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="can't be read: No such file"):
         read_history(tmp_path / "history.toml")
     (tmp_path / "history.toml").write_bytes(b"\xff")

@@ -206,7 +206,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(tmp_path: Path, case: str) -> None:
+def test_rejected_input(tmp_path: Path, case: str) -> None:
     text, sentence = REFUSED[case]
     with pytest.raises(SettingsError) as caught:
         settings_of(tmp_path, text)
@@ -216,7 +216,7 @@ def test_what_is_refused(tmp_path: Path, case: str) -> None:
     assert isinstance(caught.value, SpecError)
 
 
-def test_settings_that_are_no_text(tmp_path: Path) -> None:
+def test_settings_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_bytes(b"\xff")
     with pytest.raises(SettingsError, match="can't be read"):
         load(tmp_path)

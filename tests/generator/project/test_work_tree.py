@@ -57,7 +57,7 @@ def test_a_tree_within_a_tree_is_asked_itself(tree: Path) -> None:
     assert unknown_files([tree / "sub/unknown"]) == []
 
 
-def test_a_folder_behind_a_link_is_that_of_its_target(tree: Path) -> None:
+def test_linked_folder_is_its_target(tree: Path) -> None:
     link = tree.parent / "link"
     link.symlink_to(tree)
     assert unknown_files([link / "known", link / "unknown"]) == [link / "unknown"]
@@ -82,7 +82,7 @@ def test_what_a_hook_is_known_by(environment: dict[str, str], expected: bool) ->
     assert is_hook(environment) is expected
 
 
-def test_git_that_fails_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_that_fails_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GitError, match="is not a git command"):
         run_git(tree, "frobnicate")
     monkeypatch.setenv("PATH", "")

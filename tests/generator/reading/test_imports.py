@@ -85,7 +85,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("rule", "marked"), REFUSED)
-def test_what_is_refused_and_where(rule: str, marked: str) -> None:
+def test_rejected_imports_and_their_positions(rule: str, marked: str) -> None:
     before = marked.partition("§")[0]
     found = read({**OTHERS, "User.json": marked}, "User.json").problems
     place = ("User.json", before.count("\n") + 1, len(before) - before.rfind("\n"))
@@ -103,18 +103,18 @@ def only(texts: dict[str, str], file: str) -> Problem:
     return problem
 
 
-def test_a_name_that_is_not_there_gets_the_closest() -> None:
+def test_unknown_name_gets_the_closest_suggestion() -> None:
     problem = only({**OTHERS, "User.json": user('{ "name": "Pont" }', X)}, "User.json")
     assert problem.message == "there is no shared struct 'Pont'; did you mean 'Point'?".replace("'Pont'", "Pont")
 
 
-def test_a_struct_with_errors_is_told_with_its_file() -> None:
+def test_struct_with_errors_is_reported_with_its_file() -> None:
     problem = only({**OTHERS, "User.json": user('{ "name": "Broken" }', of("Broken"))}, "User.json")
     assert problem.message == "the shared struct Broken has errors; mend Broken.json first"
 
 
 @pytest.mark.parametrize("name", ["Ping", "Pong"])
-def test_a_cycle_is_told_in_each_of_its_files(name: str) -> None:
+def test_cycle_is_reported_in_each_of_its_files(name: str) -> None:
     other = {"Ping": "Pong", "Pong": "Ping"}[name]
     problem = only(OTHERS, f"{name}.json")
     assert (problem.rule, problem.file, problem.line) == ("TW308", f"{name}.json", 1)
@@ -162,7 +162,7 @@ LATER = {
 
 
 @pytest.mark.parametrize("later", LATER)
-def test_what_the_imported_version_lacks_is_not_judged(later: str) -> None:
+def test_fields_missing_from_the_imported_version_are_not_checked(later: str) -> None:
     imports = '"imports": [ { "name": "Once", "structVersions": { "1+": 0 } } ],' if "Once" in LATER[later] else ""
     grown = struct("Grown", f"{X}, {LATER[later]}", more=imports)
     imported = user('{ "name": "Grown", "structVersions": { "0-4": 0, "5+": 1 } }', of("Grown"))

@@ -234,7 +234,7 @@ def test_leniencies_mean_the_plain_form(lenient: str, plain: str) -> None:
     assert read(spec(lenient)) == read(spec(plain))
 
 
-def test_leniencies_of_the_head() -> None:
+def test_leniencies_of_the_header() -> None:
     lenient = """{"name": "Sample", "type": "request", "apiKey": "7", "validVersions": 0, "flexibleVersions": "",
         "listeners": "broker", "fields": null, "commonStructs": [], "latestVersionUnstable": "false"}"""
     plain = """{"name": "Sample", "type": "request", "apiKey": 7, "validVersions": "0", "flexibleVersions": "none",
@@ -319,7 +319,7 @@ def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
         ('"name": "Sample", "type": "data", "validVersions": "0-3", "versionsWithOptional": "x"', ["TW201"]),
     ],
 )
-def test_no_follow_up_noise_of_the_head(head: str, expected: list[str]) -> None:
+def test_no_follow_up_noise_of_the_header(head: str, expected: list[str]) -> None:
     fields = [
         '{"name": "A", "type": "Sample2", "versions": "0+", "fields": []}',
         '{"name": "B", "type": "int8", "versions": "2+", "ignorable": true}',

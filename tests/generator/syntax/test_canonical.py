@@ -198,14 +198,14 @@ def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:
 
 
 @pytest.mark.parametrize(("room", "lines"), [(13, 1), (14, 2)])
-def test_a_field_stands_on_one_line_where_it_fits(room: int, lines: int) -> None:
+def test_field_is_on_one_line_where_it_fits(room: int, lines: int) -> None:
     long = field(type="string", tag=0, taggedVersions="0+", default="x" * room)
     text = canonical_text(message(fields=[long, field(name="Baz")])).splitlines()
     assert len(text[6]) == 120 if lines == 1 else text[6].endswith('"taggedVersions": "0+",')
     assert len(text) == 9 + lines
 
 
-def test_a_long_text_stands_on_a_line_of_its_own() -> None:
+def test_long_text_is_on_a_line_of_its_own() -> None:
     text = canonical_text(message(fields=[field(about="y" * 200), field(name="Baz")])).splitlines()
     assert text[6:8] == [
         '    { "name": "Bar", "type": "int32", "versions": "0+",',

@@ -138,6 +138,6 @@ def test_what_a_syntax_error_says(text: str, sentence: str) -> None:
     assert problem.message == sentence
 
 
-def test_a_problem_at_the_end_stands_behind_the_last_character() -> None:
+def test_problem_at_the_end_is_after_the_last_character() -> None:
     (problem,) = parse('{"a":\n  1\n\n', file="Foo.json").problems
     assert (problem.line, problem.column, problem.source_line) == (2, 4, "  1")

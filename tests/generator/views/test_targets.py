@@ -122,7 +122,7 @@ class TestOwnTargets:
         folder_of(project, LISTING.replace("notes/{module}-{package}.txt", pattern), a=text)
         assert said in run("generate", "--templates", "mine", code=1)
 
-    def test_folders_that_there_are_not(self, project: Path) -> None:
+    def test_folders_that_do_not_exist(self, project: Path) -> None:
         assert "built-in templates are @markdown, @wireshark" in run("generate", "--templates", "@latex", code=2)
         assert "no such folder of templates" in run("generate", "--templates", "nothing", code=1)
         settings = project / "pyproject.toml"
@@ -283,7 +283,7 @@ class TestWireshark:
             names = {name for name, _ in expected}
             assert [field for field in fields if field[0] in names] == expected
 
-    def test_damage_is_told(self, script: Path, tmp_path: Path) -> None:
+    def test_damage_is_reported(self, script: Path, tmp_path: Path) -> None:
         request = tagwire_messages.registry.encode_request(tagwire_messages.HeartbeatRequest(group_id="g"), 4)
         damaged = [request[:-1], request + b"x", b"\x01\x00" + request[2:], request[:3] + b"\x63" + request[4:]]
         frames: list[Frame] = []

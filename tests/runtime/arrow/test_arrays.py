@@ -170,7 +170,7 @@ def test_with_duckdb_and_nanoarrow(engine: str) -> None:
 
 
 @pytest.mark.parametrize("call", [arrow.decode_column, arrow.encode_column])
-def test_what_is_no_array(call: Any) -> None:
+def test_objects_that_are_not_arrays(call: Any) -> None:
     for data in (None, [DATA], b"x", 7):
         with pytest.raises(arrow.ColumnError, match=f"data is a {type(data).__name__}, not an Arrow array"):
             call(data, C, 8)
@@ -194,7 +194,7 @@ def test_what_is_no_array(call: Any) -> None:
         ),
     ],
 )
-def test_columns_that_are_no_bytes(data: Any, message: str) -> None:
+def test_columns_that_are_not_bytes(data: Any, message: str) -> None:
     with pytest.raises(arrow.ColumnError, match=message):
         arrow.decode_column(data, C, 8)
 

@@ -62,7 +62,7 @@ def test_an_array_that_is_taken_is_released_once() -> None:
 
 
 @pytest.mark.parametrize("how", ["refused row", "wrong type", "wrong versions"])
-def test_an_array_that_is_refused_is_released_once(how: str) -> None:
+def test_array_that_is_rejected_is_released_once(how: str) -> None:
     producer = HandMade("i" if how == "wrong type" else "z", [None, offsets(0, 3), HEARTBEAT], 1)
     version = pa.array([4, 4]) if how == "wrong versions" else 4
     with pytest.raises(tagwire.TagwireError):
@@ -237,7 +237,7 @@ def test_memory_of_the_worst_arrays() -> None:
         assert peak < 150 * size + 300_000, bait
 
 
-def test_the_interpreter_goes_on_meanwhile() -> None:
+def test_gil_is_released() -> None:
     data = commits(20_000)
     made = arrow.decode_column(data, C, 8)
     counted, started, stop = [0], Event(), Event()

@@ -79,7 +79,7 @@ def test_fields_that_are_chosen() -> None:
         ("group_id", "fields: expected a list of paths, got the string 'group_id'; write ['group_id']"),
     ],
 )
-def test_fields_that_there_are_not(fields: Any, message: str) -> None:
+def test_unknown_fields(fields: Any, message: str) -> None:
     for call in (
         lambda: arrow.schema(C, 8, fields=fields),
         lambda: arrow.decode_column(pa.array([b""]), C, 8, fields=fields),
@@ -101,7 +101,7 @@ def test_a_version_for_each_row() -> None:
         assert column(arrow.encode_column(everything, C, versions)) == rows
 
 
-def test_versions_that_there_are_not() -> None:
+def test_unknown_versions() -> None:
     data, versions = pa.array([DATA, DATA]), pa.array([8, 77])
     with pytest.raises(
         UnsupportedVersionError, match=r"^row 1: OffsetCommitRequest has no version 77; supported"
@@ -192,7 +192,7 @@ def test_a_lenient_row_among_strict_ones() -> None:
     assert found[2]["group_id"] == "\ufffd"
 
 
-def test_encoding_refuses_what_row_by_row_is_refused() -> None:
+def test_encoding_rejects_the_same_values_as_row_by_row() -> None:
     number = "generation_id_or_member_epoch"
     rows = [
         {"group_id": "g"},

@@ -63,7 +63,7 @@ def addresses(array: Any) -> list[int]:
     return [buffer.address for buffer in array.buffers() if buffer is not None and buffer.size]
 
 
-def test_a_frame_is_filled_again() -> None:
+def test_frame_is_reused() -> None:
     data, decoder = rows(Random(1), ROWS), decoder_with(1 << 24)
     first = decoded(decoder, data)
     before, expected = addresses(first), first.to_pylist()
@@ -74,7 +74,7 @@ def test_a_frame_is_filled_again() -> None:
 
 
 @pytest.mark.parametrize("held", ["array", "child", "capsule"])
-def test_what_somebody_holds_is_not_filled(held: str) -> None:
+def test_frames_in_use_are_not_reused(held: str) -> None:
     data, decoder = rows(Random(2), ROWS), decoder_with(1 << 24)
     made = decoder.decode(data, None, "raise", True, DEFAULT_LIMITS)
     expected = pa.array(made).to_pylist()
@@ -100,7 +100,7 @@ class ArrayCapsule:
 
 
 @pytest.mark.parametrize("errors", ["null", "column"])
-def test_nothing_is_left_of_the_rows_before(errors: str) -> None:
+def test_no_content_of_earlier_rows_remains(errors: str) -> None:
     random = Random(3)
     decoder, fresh = decoder_with(1 << 24, errors), decoder_with(0, errors)
     filled_again, before = 0, set[int]()
@@ -174,7 +174,7 @@ def traced() -> Iterator[None]:
 
 @pytest.mark.usefixtures("traced")
 @traces
-def test_what_waits_is_bounded() -> None:
+def test_spare_memory_is_bounded() -> None:
     data, most = rows(Random(5), ROWS), 1 << 20
     decoder = decoder_with(most)
     decoded(decoder, data[:10])
@@ -210,7 +210,7 @@ def test_a_log_leaves_its_memory_to_the_next(tmp_path: Path, monkeypatch: pytest
     assert max(kept) < kept[0] + 20_000
 
 
-def test_threads_let_go_and_take_at_once() -> None:
+def test_threads_release_and_reuse_frames_concurrently() -> None:
     decoder, fresh = decoder_with(1 << 22), decoder_with(0)
     batches = [rows(Random(seed), ROWS) for seed in range(6)]
     expected = [decoded(fresh, data) for data in batches]

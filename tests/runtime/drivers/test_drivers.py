@@ -110,7 +110,7 @@ def test_a_closed_connection(peer: MockPeer) -> None:
 
 
 @both
-def test_a_peer_that_is_not_there(driver: Any) -> None:
+def test_peer_that_does_not_exist(driver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = Address(*closed.getsockname())
     with pytest.raises(tagwire.PeerConnectionError, match=f"{address} can't be reached: "):

@@ -24,7 +24,7 @@ HEARTBEAT = messages.HeartbeatRequest(group_id="g", generation_id=3, member_id="
 TEXT = annotate(tagwire.trace(messages.HeartbeatRequest, HEARTBEAT, 4))
 
 
-def test_hidden_bytes_are_refused() -> None:
+def test_hidden_bytes_are_rejected() -> None:
     data = messages.SaslAuthenticateRequest(auth_bytes=b"secret").encode(2)
     with pytest.raises(AssembleError, match="bytes that were shown: --show-sensitive of tagwire explain shows"):
         assemble(annotate(tagwire.trace(messages.SaslAuthenticateRequest, data, 2)))
@@ -61,7 +61,7 @@ def test_batches(format: str, compression: str) -> None:
 
 
 @pytest.mark.parametrize("size", range(len(HEARTBEAT)))
-def test_what_is_at_fault(size: int) -> None:
+def test_frames_and_batches_with_errors(size: int) -> None:
     text = annotate(tagwire.trace(messages.HeartbeatRequest, HEARTBEAT[:size], 4))
     assert assemble(text) == [HEARTBEAT[:size]]
 
@@ -171,7 +171,7 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
         ('        "a"b', (3, 12), "'b'"),
     ],
 )
-def test_what_is_refused(line: str, place: tuple[int, int], found: str) -> None:
+def test_rejected_input(line: str, place: tuple[int, int], found: str) -> None:
     lines = TEXT.splitlines()
     lines.insert(2, line)
     with pytest.raises(AssembleError) as caught:

@@ -22,7 +22,7 @@ def test_every_line_is_there() -> None:
     assert len(rows) == len(list(rows_of(trace)))
 
 
-def test_a_fault_has_its_line() -> None:
+def test_errors_have_a_line() -> None:
     trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="g").encode(4)[:-1], 4)
     [fault] = [row for row in shown(trace).iter("tr") if row[0].text == "!"]
     assert "found 0 bytes left" in "".join(fault.itertext())

@@ -61,7 +61,7 @@ def test_null_structs_have_no_children() -> None:
     assert (cursor.length, cursor.value, cursor.children, cursor.complete) == (1, None, [], True)
 
 
-def test_a_fault_leaves_what_was_read() -> None:
+def test_fields_before_an_error_are_kept() -> None:
     seen = trace(PollRequest, DATA[:23], 2)
     assert isinstance(seen.error, DecodeError)
     assert (seen.error.path, seen.error.offset) == ("topics[0].partitions", 20)
@@ -77,7 +77,7 @@ def test_lenient_traces() -> None:
     assert lenient.error is None and not lenient.canonical
 
 
-def test_limits_are_faults_too() -> None:
+def test_exceeded_limits_are_errors() -> None:
     seen = trace(PollRequest, DATA, 2, limits=Limits(depth=1))
     assert seen.error is not None and "depth" in str(seen.error)
 
@@ -97,7 +97,7 @@ def test_versions_are_checked() -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 3), st.booleans())
-def test_each_byte_up_to_the_fault_is_in_one_node(data: bytes, version: int, strict: bool) -> None:
+def test_each_byte_up_to_the_error_is_in_one_node(data: bytes, version: int, strict: bool) -> None:
     seen = trace(PollRequest, memoryview(data), version, strict=strict)
     if seen.error is not None:
         assert owned(seen) == seen.error.offset
@@ -157,7 +157,7 @@ def test_requests() -> None:
     assert seen.root.type == "request" and owned(seen) == len(data)
 
 
-def test_requests_with_faults() -> None:
+def test_requests_with_errors() -> None:
     data = registry.encode_request(MESSAGE, 2)
     cut = trace_request(registry, data[:-1])
     assert cut.error is not None and cut.error.message_name == "PollRequest" and len(cut.parts) == 2

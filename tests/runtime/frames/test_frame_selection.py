@@ -60,7 +60,7 @@ def test_rewriting_the_body_copies_the_header() -> None:
     assert registry.decode_response(frame, 3, 12).header.correlation_id == 8
 
 
-def test_a_header_that_contradicts_the_body_is_refused() -> None:
+def test_header_that_contradicts_the_body_is_rejected() -> None:
     keys = registry.select_request(3, "header.request_api_key", "header.request_api_version")
     with pytest.raises(EncodeError, match=r"header\.request_api_version: the header says version 11"):
         keys.rewrite(REQUEST, lambda key, version: (key, version - 1))
@@ -80,7 +80,7 @@ REFUSED: tuple[tuple[Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("frame", "text"), REFUSED)
-def test_frames_that_are_refused(frame: bytes, text: str) -> None:
+def test_frames_that_are_rejected(frame: bytes, text: str) -> None:
     selection = registry.select_request(3, "header.client_id", "topics[].name")
     for call in (selection.read, lambda data: selection.rewrite(data, lambda *row: row)):
         with pytest.raises(DecodeError) as caught:
@@ -92,7 +92,7 @@ def test_frames_that_are_refused(frame: bytes, text: str) -> None:
         assert str(other.value) == str(caught.value)
 
 
-def test_sizes_that_are_refused() -> None:
+def test_sizes_that_are_rejected() -> None:
     selection = registry.select_request(3, "topics[].name")
     with pytest.raises(DecodeError, match="found size 5, expected"):
         selection.read(b"\0\0\0\5" + REQUEST, sized=True)
@@ -100,7 +100,7 @@ def test_sizes_that_are_refused() -> None:
         selection.read(b"\0\0", sized=True)
 
 
-def test_selections_that_are_refused() -> None:
+def test_selections_that_are_rejected() -> None:
     with pytest.raises(SelectionError, match="did you mean 'client_id'"):
         registry.select_request(3, "header.client")
     with pytest.raises(SelectionError, match="did you mean 'topics'"):

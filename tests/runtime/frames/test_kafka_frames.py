@@ -26,7 +26,7 @@ CONTROLLED_SHUTDOWN = 7
         pytest.param("00000001 0023 00000000", 3, [], id="broker 0.11.0, version 3"),
     ],
 )
-def test_a_broker_that_lacks_the_version_answers_in_version_0(
+def test_broker_without_the_version_responds_in_version_0(
     hex_text: str, asked: int, api_keys: list[tuple[int, int, int]]
 ) -> None:
     data = bytes.fromhex(hex_text)

@@ -42,7 +42,7 @@ def test_a_produce_request_without_acks_does_not_wait() -> None:
     assert pairing.answer(1, response(5)) == "waits"
 
 
-def test_requests_that_do_not_fit_go_on_waiting() -> None:
+def test_requests_that_do_not_fit_keep_waiting() -> None:
     pairing = Pairing[str](REGISTRY)
     for each in ("a", "b", "a"):
         pairing.ask(1, request(5), each)

@@ -58,7 +58,7 @@ def test_faults(data: str, log: str, key: Any, path: str, offset: int, message: 
 @pytest.mark.parametrize(
     ("data", "log", "key"), [("0005 01 00", "group", KEY), ("01 04 09 00", "cluster", None), ("ffff", "group", KEY)]
 )
-def test_versions_that_are_not_there(data: str, log: str, key: Any) -> None:
+def test_unknown_versions(data: str, log: str, key: Any) -> None:
     with pytest.raises(UnsupportedVersionError):
         registry.decode_record(bytes.fromhex(data), log, key)
 

@@ -164,13 +164,13 @@ def test_a_header_keeps_its_unknown_tags() -> None:
         (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),
     ],
 )
-def test_what_is_refused(call: Any, path: str, message: str) -> None:
+def test_rejected_input(call: Any, path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         call()
     assert caught.value.path == path and message in str(caught.value)
 
 
-def test_a_header_takes_the_api_and_what_is_given_beside_it() -> None:
+def test_header_takes_the_api_and_other_arguments() -> None:
     header = RequestHeader(client_id="me", unknown_tags={5: b"trace"})
     data = registry.encode_request(TOPICS, 2, header=header, correlation_id=5)
     assert data == bytes.fromhex("0007 0002 00000005 0002 6d65 01 05 05 7472616365") + TOPICS.encode(2)
@@ -192,7 +192,7 @@ def test_a_frame_of_a_class() -> None:
     assert Frame[PollRequest, RequestHeader] is not Frame
 
 
-def test_versions_that_are_not_there() -> None:
+def test_unknown_versions() -> None:
     with pytest.raises(UnsupportedVersionError):
         registry.encode_request(TOPICS, 4)
     data = bytes.fromhex("0007 0009 00000005 0002 6d65 00 ffff")
@@ -225,7 +225,7 @@ def test_the_header_of_an_unknown_api_is_read_as_far_as_its_versions_agree() -> 
         ("0007 0000 00000005 00000000 00 0000000000000000 2384 00000000 ff", "PollRequest", "", 27),
     ],
 )
-def test_faults_have_their_place_in_the_whole_frame(hex_text: str, name: str, path: str, offset: int) -> None:
+def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: str, offset: int) -> None:
     for data in (bytes.fromhex(hex_text), memoryview(b"?" + bytes.fromhex(hex_text))[1:]):
         with pytest.raises(DecodeError) as caught:
             registry.decode_request(data)
@@ -291,7 +291,7 @@ REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
-def test_a_fallback_answers_a_version_that_the_peer_lacks(version: int) -> None:
+def test_fallback_response_to_an_unsupported_version(version: int) -> None:
     frame = registry.decode_response(REFUSAL, 7, version)
     # Version 1 has the layout of version 0, so no fallback is needed.
     assert frame.version == (1 if version == 1 else 0)
@@ -320,7 +320,7 @@ def test_the_fallback_version_itself() -> None:
         registry.decode_response(REFUSAL[:-1], 7, 0)
 
 
-def test_responses_that_are_not_there() -> None:
+def test_responses_that_do_not_exist() -> None:
     with pytest.raises(UnknownMessageError):
         registry.decode_response(b"", 8, 1)
     with pytest.raises(DecodeError) as caught:

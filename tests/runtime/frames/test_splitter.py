@@ -56,7 +56,7 @@ def test_iterating_goes_on_where_it_stopped() -> None:
         ("7fffffff", LimitError, "found size 2147483647"),
     ],
 )
-def test_bad_sizes_are_refused_as_soon_as_they_are_there(size: str, error: type[DecodeError], message: str) -> None:
+def test_bad_sizes_are_rejected_immediately(size: str, error: type[DecodeError], message: str) -> None:
     splitter = FrameSplitter(max_size=10)
     splitter.feed(stream([b"x"]) + bytes.fromhex(size))
     frames = iter(splitter)

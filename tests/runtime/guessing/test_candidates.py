@@ -67,7 +67,7 @@ def test_record_batches_are_named() -> None:
     assert [each.data for each in clear.traces] == [data, data]
 
 
-def test_a_batch_that_is_cut_off_is_told_in_part() -> None:
+def test_truncated_batch_is_recognized_by_its_beginning() -> None:
     data = batch()
     found = tagwire.guess(registry, data + data[:-1])
     assert found.clear is None and found.best is not None
@@ -101,7 +101,7 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)  # no brokers
 
 
-def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
+def test_batch_with_a_wrong_checksum_is_partly_recognized() -> None:
     data = bytearray(batch())
     data[-1] ^= 1
     best = tagwire.guess(registry, data).best
@@ -109,7 +109,7 @@ def test_a_batch_whose_checksum_is_wrong_is_told_in_part() -> None:
     assert "behind 0 whole batches: found" in best.why[0] and "crc" in best.traces[0].error.path  # type: ignore[union-attr]
 
 
-def test_a_request_that_is_cut_off_is_told_by_its_header() -> None:
+def test_truncated_request_is_recognized_by_its_header() -> None:
     data = registry.encode_request(messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="me")
     found = tagwire.guess(registry, data[:-1])
     assert found.clear is None and found.best is not None
@@ -117,7 +117,7 @@ def test_a_request_that_is_cut_off_is_told_by_its_header() -> None:
     assert found.best.why == ("the header names API key 3 and version 12", "stops at byte 16 of 16: found 0 bytes left")
 
 
-def test_a_request_of_a_version_that_there_is_not_has_no_version() -> None:
+def test_request_of_a_version_that_does_not_exist_has_no_version() -> None:
     header = messages.RequestHeader(request_api_key=18, request_api_version=99, client_id="me").encode(2)
     found = tagwire.guess(registry, header + b"\1").best
     assert found is not None and (found.name, found.versions, found.version, found.whole) == (

@@ -140,7 +140,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("version", "hex_text", "path", "offset", "found", "expected"), FAULTS)
-def test_strict_readers_say_where_the_fault_is(
+def test_strict_readers_say_where_the_error_is(
     version: int, hex_text: str, path: str, offset: int, found: str, expected: str
 ) -> None:
     with pytest.raises(DecodeError) as caught:

@@ -148,7 +148,7 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", [Schema()]), "can take 0 bytes"),
     ],
 )  # fmt: skip
-def test_contradictions_are_refused(make: Any, message: str) -> None:
+def test_contradictions_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         make()
     assert message in str(caught.value)

@@ -294,7 +294,7 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
         (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
     ],
 )
-def test_framed_values_that_are_refused(layout: Layout, value: dict[str, Any], reason: str) -> None:
+def test_framed_values_that_are_rejected(layout: Layout, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
         encode(layout, value)
     assert caught.value.reason == reason

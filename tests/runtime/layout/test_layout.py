@@ -79,7 +79,7 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
         ),
     ],
 )
-def test_contradictions_are_refused(make: Any, message: str) -> None:
+def test_contradictions_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         make()
     assert message in str(caught.value)
@@ -228,7 +228,7 @@ def test_markers_and_classes() -> None:
     assert topics.element.struct.cls is PollTopic and isinstance(topics.element.struct.section, TaggedSection)
 
 
-def test_what_a_version_lacks_is_listed() -> None:
+def test_fields_missing_from_a_version_are_listed() -> None:
     missing = {field.name: (field.default_value(), field.ignorable) for field in layout_of(PollRequest, 0).root.missing}
     assert missing == {
         "max_wait_ms": (500, True),

@@ -71,7 +71,7 @@ def test_what_is_known_of_a_producer(batches: list[RecordBatch], known: list[Any
     assert summary(batches).to_json()["producers"] == {"1": known}
 
 
-def test_who_has_an_id_is_a_producer() -> None:
+def test_every_producer_id_is_a_producer() -> None:
     found = summary([batch("plain", 0, -1), batch("txn", 2, 0), batch("txn", 4, 7)])
     assert found.producers.keys() == found.begun.keys() == found.open.keys() == {0, 7}
 
@@ -123,7 +123,7 @@ def test_what_is_known_of_transactions(batches: list[RecordBatch], known: tuple[
         (None, -1),
     ],
 )
-def test_the_type_of_a_marker_is_an_int16_behind_the_version(key: bytes | None, kind: int) -> None:
+def test_type_of_a_marker_is_an_int16_after_the_version(key: bytes | None, kind: int) -> None:
     assert control_type(Record(0, 0, key, None)) == kind
     assert control_type(None) == -1
 

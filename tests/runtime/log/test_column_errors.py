@@ -63,7 +63,7 @@ def test_damage_of_formats_that_are_found_out(name: str, tmp_path: Path) -> None
         assert verdict_of_columns(path, "auto", "record") == verdict(path, "auto", "record"), data.hex()
 
 
-def test_heads_are_read_without_their_checksum(tmp_path: Path) -> None:
+def test_headers_are_read_without_their_checksum(tmp_path: Path) -> None:
     path = tmp_path / "segment"
     data = bytearray(build([Record(0, 5, b"k", b"v")], "v2").encode())
     data[-1] ^= 1
@@ -223,7 +223,7 @@ def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_wishes_that_can_not_be(options: dict[str, Any], error: type[Exception], text: str, tmp_path: Path) -> None:
+def test_invalid_options(options: dict[str, Any], error: type[Exception], text: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(b"")
     with pytest.raises(error, match=text):

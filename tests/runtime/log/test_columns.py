@@ -149,7 +149,7 @@ def test_nothing(tmp_path: Path) -> None:
         assert list(log.columns(path)) == [] and pa.table(log.columns(path)).num_rows == 0
 
 
-def test_zeros_behind_the_data(tmp_path: Path) -> None:
+def test_zeros_after_the_data(tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode() + bytes(1000))
     assert len(found(path)) == len(found(path, level="batch")) == 1

@@ -338,7 +338,7 @@ def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -
     assert seen > 50
 
 
-def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
+def test_record_without_a_key_is_rejected_or_removed(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, None, b"v"), one(2, b"b", b"v")])
     with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key.*`drop_keyless=True`"):
         compact(folder)
@@ -347,14 +347,14 @@ def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
     assert (offsets(made), report.segments[0].removed) == ([0, 2], {"no_key": 1})
 
 
-def test_too_many_keys_are_refused(tmp_path: Path) -> None:
+def test_too_many_keys_are_rejected(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
     with pytest.raises(CompactionError, match=r"more than 8 keys up to offset 8, .*`max_keys`.*`dirty_from`"):
         compact(folder, max_keys=8)
     compact(folder, max_keys=9)
 
 
-def test_damage_is_told_with_its_place_and_nothing_is_left(tmp_path: Path) -> None:
+def test_damage_is_reported_with_its_position_and_nothing_is_left(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
     path = folder / segment_file(0, "log")
     data = bytearray(path.read_bytes())
@@ -379,7 +379,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
 
 
-def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+def test_folder_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")])
     with pytest.raises(log.LogPathError, match="already exists"):
         compact_partition(log.Partition(folder), folder, Compaction(now=NOW))

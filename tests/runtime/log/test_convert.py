@@ -87,7 +87,7 @@ def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     assert [row.times for row in report.losses.rows()] == ([] if has_room or format == "v1" else [7])
 
 
-def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
+def test_batches_in_the_target_format_are_not_changed(logs: Path, tmp_path: Path) -> None:
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
     assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
     for path in (logs / TXN).iterdir():
@@ -95,7 +95,7 @@ def test_what_is_as_wanted_is_not_touched(logs: Path, tmp_path: Path) -> None:
             assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_the_way_back_gives_the_same_bytes(logs: Path, tmp_path: Path) -> None:
+def test_converting_back_gives_the_same_bytes(logs: Path, tmp_path: Path) -> None:
     converted(logs / EMPTIED, tmp_path / "v3", Conversion("v3"))
     converted(tmp_path / "v3", tmp_path / "v2", Conversion("v2"))
     for segment in log.Partition(logs / EMPTIED).segments:
@@ -180,7 +180,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
     assert (piece.source_batches, piece.source_bytes) == (2, sum(each.size for _, each in two({})))
 
 
-def test_a_batch_is_dealt_out() -> None:
+def test_batch_is_split() -> None:
     offsets = (100, 101, 105, 106, 109)  # after compaction; the batch originally spanned offsets 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
@@ -203,7 +203,7 @@ def test_batches_are_as_full_as_they_may_be(most: int) -> None:
             assert build([*batch, next(iter(following))], "v2").size > most
 
 
-def test_what_stands_beside_segments(copy_of: CopyOf, tmp_path: Path) -> None:
+def test_files_next_to_segments(copy_of: CopyOf, tmp_path: Path) -> None:
     source = copy_of(TXN)
     (source / f"{0:020}.log.deleted").write_bytes(b"gone")
     names = {path.name for path in source.iterdir()} - {f"{0:020}.log.deleted"}
@@ -318,7 +318,7 @@ def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_nothing_is_written_over(logs: Path, tmp_path: Path) -> None:
+def test_nothing_is_overwritten(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     with pytest.raises(log.LogPathError, match="already exists"):
         converted(logs / SEGS, tmp_path / "to", Conversion("v2"))
@@ -337,7 +337,7 @@ def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None
         Conversion(to, codec)
 
 
-def test_what_a_format_refuses_has_its_place(tmp_path: Path) -> None:
+def test_rejected_records_have_a_position(tmp_path: Path) -> None:
     folder = tmp_path / "topic-0"
     folder.mkdir()
     # The difference between these timestamps exceeds a varlong.

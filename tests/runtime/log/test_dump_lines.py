@@ -150,7 +150,7 @@ def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> N
     assert refused > 10
 
 
-def test_places_that_are_not_there() -> None:
+def test_positions_out_of_range() -> None:
     from tagwire._records import lines
 
     for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):

@@ -101,7 +101,7 @@ def damaged(rnd: random.Random) -> bytes:
     return b"".join(parts)
 
 
-def test_damage_is_told_as_by_going_over_every_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported_as_by_trying_every_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     rnd = random.Random(20)
     files = [
         *(damaged(rnd) for _ in range(40)),
@@ -123,7 +123,7 @@ def test_damage_is_told_as_by_going_over_every_byte(monkeypatch: pytest.MonkeyPa
     assert sum(len(piece) == 3 for each in fast for piece in each) > 30
 
 
-def test_an_index_of_nothing_but_faults_has_few_problems(tmp_path: Path) -> None:
+def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
     (tmp_path / f"{0:020}.log").write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode())
     for kind, width in (("index", 8), ("timeindex", 12)):
         (tmp_path / f"{0:020}.{kind}").write_bytes(b"\xff" * width * 100_000)
@@ -149,7 +149,7 @@ def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
     return path
 
 
-def test_a_batch_of_nothing_but_faults_has_few_problems(tmp_path: Path) -> None:
+def test_batch_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
     (report,) = verify_segment(bomb(tmp_path / f"{0:020}.log", 20_000))
     assert report.records == 20_000
     assert [problem.rule for problem in report.problems] == ["TWL107"] * 1001

@@ -130,7 +130,7 @@ def with_its_checksum(data: bytes) -> list[RecordBatch]:
     return list(read_batches(data[:17] + value(data[21:]).to_bytes(4, "big") + data[21:]))
 
 
-def test_places_that_are_not_there() -> None:
+def test_positions_out_of_range() -> None:
     from tagwire._records import RecordRun, facts
 
     for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1), (0, 8, 9), (0, 8, -1)):

@@ -104,7 +104,7 @@ def test_a_partition_without_segments_does_not_end_a_run_over_several(
 
 
 @pytest.mark.parametrize("far", [1 << 31, 1 << 40, -1])
-def test_offsets_far_from_the_name_are_refused_with_their_place(far: int, tmp_path: Path) -> None:
+def test_offsets_far_from_the_name_are_rejected_with_their_place(far: int, tmp_path: Path) -> None:
     base, near = 100, batch(100)
     (tmp_path / name(base)).write_bytes(near + batch(base + far))
     with pytest.raises(log.LogError) as raised:
@@ -156,7 +156,7 @@ def test_a_segment_that_cannot_be_read_does_not_end_verifying(unreadable: Any, t
     ]
 
 
-def test_what_stands_before_an_error_of_the_disk_is_salvaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(batch(2 * n) for n in range(100_000))
     (tmp_path / "in").mkdir()
     path = tmp_path / "in" / name(0)
@@ -193,7 +193,7 @@ def test_segment_removed_during_verification(removed: int, rules: list[str], tmp
         ("replication-offset-checkpoint", check_offsets),
     ],
 )
-def test_a_hole_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_gap_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any], tmp_path: Path) -> None:
     path = tmp_path / file
     with path.open("wb") as made:
         made.write(struct.pack(">h", 1))

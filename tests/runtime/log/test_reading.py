@@ -241,7 +241,7 @@ def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: s
     assert all(not report.problems for report in verify_partition(partition))
 
 
-def test_what_is_no_log(logs: Path, tmp_path: Path) -> None:
+def test_folders_that_are_not_logs(logs: Path, tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path / "missing", "there is no such file"),
         (tmp_path, "found no segment"),
@@ -299,7 +299,7 @@ def test_a_folder_of_logs(logs: Path) -> None:
     assert len(list(log.find_partitions(logs))) == 17
 
 
-def test_what_stands_beside_segments(logs: Path) -> None:
+def test_files_next_to_segments(logs: Path) -> None:
     partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
     segment = partition.segments[1]
     assert segment.offset_index is not None and segment.time_index is not None

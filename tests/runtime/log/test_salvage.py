@@ -177,9 +177,7 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
     assert not (made / "partition.metadata").exists() and not (made / snapshot.name).exists()
 
 
-def test_nothing_is_written_over_and_nothing_is_left_half(
-    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_overwritten_or_left_incomplete(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
 
     def interrupt(_: int) -> None:

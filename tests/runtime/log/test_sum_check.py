@@ -27,7 +27,7 @@ def test_as_reading_says_it(name: str) -> None:
 
 @pytest.mark.parametrize("gap", [b"", bytes(200_000), b"junk" * 50_000, b"\0\x01" * 3_000])
 @pytest.mark.parametrize("name", _NAMES)
-def test_batches_behind_damage_are_found_in_every_format(name: str, gap: bytes) -> None:
+def test_batches_after_damage_are_found_in_every_format(name: str, gap: bytes) -> None:
     begun, rest = batches(name, 0), batches(name, 10)
     data = bytes((begun[0] ^ 1, *begun[1:20], begun[20] ^ 1)) + begun[21:] + gap + rest
     found = [piece.position for piece in pieces(Scan("f", data, FormatSet(name))) if isinstance(piece, Found)]

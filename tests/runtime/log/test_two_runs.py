@@ -90,7 +90,7 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next(slow: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path) -> None:
+def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path) -> None:
     for number in range(3):
         partition(tmp_path / "in" / f"alpha-{number}")
     out, done = tmp_path / "out", tmp_path / "out" / "alpha-1"

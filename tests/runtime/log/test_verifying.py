@@ -142,7 +142,7 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
 @pytest.mark.parametrize(
     ("rule", "name", "change", "place"), RULES, ids=[f"{row[0]}-{n}" for n, row in enumerate(RULES)]
 )
-def test_every_rule_refuses(
+def test_every_rule_rejects(
     rule: str, name: str, change: Callable[[Path], None], place: tuple[str, int], copy_of: CopyOf
 ) -> None:
     folder = copy_of(name)

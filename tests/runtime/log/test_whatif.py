@@ -83,7 +83,7 @@ def test_what_has_no_place_is_left_out_and_counted(logs: Path) -> None:
     assert "is_transactional" in {row.path for row in found.losses.rows()}
 
 
-def test_what_is_refused_is_counted_and_not_raised(tmp_path: Path) -> None:
+def test_rejected_records_are_counted_and_not_raised(tmp_path: Path) -> None:
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1", compression="gzip")
     found = WhatIf(Conversion("v2"))
     found.add(segment(tmp_path, wide), "odd")
@@ -197,7 +197,7 @@ def test_convert_tells_what_is_lost_once(logs: Path, tmp_path: Path) -> None:
         (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
     ],
 )
-def test_wrong_wishes(logs: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_invalid_options(logs: Path, arguments: tuple[str, ...], says: str) -> None:
     result = run(*arguments, logs / TXN)
     assert result.exit_code in (1, 2) and says in result.stderr
 

@@ -87,7 +87,7 @@ def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pyt
         assert tries < 200
 
 
-def test_a_hole_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:
+def test_gap_of_zeros_is_salvaged_and_read_over(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
     whole = [batch(n, "v2") for n in range(4)]

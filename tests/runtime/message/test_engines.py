@@ -27,7 +27,7 @@ def test_the_environment_forces_one(monkeypatch: pytest.MonkeyPatch) -> None:
         tagwire.engine()
 
 
-def test_an_engine_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tagwire._engine", None)
     monkeypatch.delenv("TAGWIRE_ENGINE", raising=False)
     assert tagwire.engine() == "python"
@@ -99,7 +99,7 @@ def test_wrong_calls_are_type_errors(call: Callable[[Any, Any], object]) -> None
 
 
 @pytest.mark.parametrize("version", [-1, 5, 2**31, 2**70, -(2**70), 1.5, "4", None])
-def test_versions_that_are_not_there(version: Any) -> None:
+def test_unknown_versions(version: Any) -> None:
     cls = messages.HeartbeatResponse
     for call in (lambda: cls().encode(version), lambda: cls().encoded_size(version), lambda: cls.decode(b"", version)):
         with pytest.raises(tagwire.UnsupportedVersionError if isinstance(version, int) else Exception):
@@ -223,7 +223,7 @@ def test_disagreement_caused_by_a_changing_value_is_reported() -> None:
 
 
 @in_use
-def test_a_disagreement_about_bytes_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disagreement_about_bytes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from tagwire.interpreter import error_positions, reader
 
     cls = messages.HeartbeatResponse

@@ -119,7 +119,7 @@ def test_minus_zero_and_integers_for_floats() -> None:
         (2, PollRequest(topics=[PollTopic(name=None)]), "topics[0].name"),
     ],
 )
-def test_json_refuses_what_bytes_refuse(version: int, message: PollRequest, path: str) -> None:
+def test_json_rejects_what_bytes_reject(version: int, message: PollRequest, path: str) -> None:
     for style in ("lossless", "kafka"):
         with pytest.raises(EncodeError) as in_json:
             message.to_json(version, style=style)
@@ -128,7 +128,7 @@ def test_json_refuses_what_bytes_refuse(version: int, message: PollRequest, path
         assert str(in_json.value) == str(in_bytes.value) and in_json.value.path == path
 
 
-def test_styles_and_versions_that_are_not_there() -> None:
+def test_styles_and_versions_that_do_not_exist() -> None:
     with pytest.raises(EncodeError, match="style: expected 'lossless' or 'kafka', got 'java'"):
         MESSAGE.to_json(2, style="java")
     for call in (MESSAGE.to_json, lambda version: PollRequest.from_json({}, version)):

@@ -230,7 +230,7 @@ class TestRefusals:
     def test_no_text(self) -> None:
         self.refuse(5, "expected JSON as str or bytes, got int 5")
 
-    def test_a_version_that_there_is_not(self) -> None:
+    def test_unknown_version(self) -> None:
         with pytest.raises(tagwire.UnsupportedVersionError):
             HeartbeatRequest.from_json_text("{}", 99)
         with pytest.raises(tagwire.UnsupportedVersionError):

@@ -91,7 +91,7 @@ def test_the_versions_are_one_range_even_then() -> None:
     assert Gap(snapshot=b"").supported_versions() == Versions(2, 3)
 
 
-def test_the_walk_goes_on_in_the_right_place() -> None:
+def test_reading_continues_at_the_right_position() -> None:
     int8 = Fixed(WIRE_TYPES["int8"])
     on = Condition("flag", 1, 1)
     inner = StructLayout("Inner", (Item("flag", int8, default=0), Item("x", int8, default=0, condition=on)))
@@ -129,7 +129,7 @@ def test_values() -> None:
         unknown_tags=st.dictionaries(st.sampled_from([-1, 1, 2, 9]), st.just(b""), max_size=2),
     )
 )
-def test_losses_are_what_encoding_refuses_or_drops(message: PollRequest) -> None:
+def test_losses_equal_what_encoding_rejects_or_drops(message: PollRequest) -> None:
     carried = []
     for version in PollRequest.VERSIONS:
         losses = message.losses(version)

@@ -67,7 +67,7 @@ class TestConstructing:
             (lambda: Partition(**{1: 2}), "keywords must be strings"),  # type: ignore[arg-type]
         ],
     )
-    def test_faults_have_python_s_words(self, call: Callable[[], object], fault: str) -> None:
+    def test_errors_have_python_s_words(self, call: Callable[[], object], fault: str) -> None:
         Partition()
         with pytest.raises(TypeError, match=fault):
             call()
@@ -181,7 +181,7 @@ class TestHostileValues:
         for _ in range(20):
             look(*self.pair())
 
-    def test_a_fault_goes_to_the_caller(self) -> None:
+    def test_error_goes_to_the_caller(self) -> None:
         one: Any = Topic(name="t")
         one.topic_id = Hostile(lambda: 1 / 0)
         other = Topic(name="t")

@@ -22,7 +22,7 @@ def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionDat
 
 
 @pytest.mark.parametrize("version", [11, 12])
-def test_they_are_there_equal_and_each_object_has_its_own(version: int) -> None:
+def test_defaults_are_equal_and_not_shared(version: int) -> None:
     one, other = partitions(version)
     assert one.snapshot_id == SnapshotId() == other.snapshot_id
     assert one.snapshot_id is one.snapshot_id
@@ -32,7 +32,7 @@ def test_they_are_there_equal_and_each_object_has_its_own(version: int) -> None:
     assert one != other
 
 
-def test_nobody_has_looked() -> None:
+def test_unread_defaults() -> None:
     one, other = partitions(12)
     assert one == other == PartitionData(partition_index=1)
     assert repr(one) == "PartitionData(partition_index=1)"
@@ -98,7 +98,7 @@ def test_only_objects_of_the_class_have_the_attribute() -> None:
         attribute.__set__(object(), SnapshotId())
 
 
-def test_the_collector_sees_them() -> None:
+def test_garbage_collector_sees_defaults() -> None:
     import gc
     import weakref
 

@@ -116,7 +116,7 @@ def test_v3_sets_its_bit_unless_a_record_has_attributes() -> None:
     assert build([PLAIN.replace(attributes=1)], "v3").attributes == 0
 
 
-def test_messages_that_are_not_packed_come_back_one_by_one() -> None:
+def test_messages_that_are_not_compressed_come_back_one_by_one() -> None:
     batch = build([PLAIN, PLAIN.replace(offset=9)], "v1")
     assert len(batch) == 2 and (batch.base_offset, batch.last_offset) == (5, 9)
     assert [len(each) for each in read_batches(batch.encode())] == [1, 1]
@@ -132,7 +132,7 @@ def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
     assert (batch.base_offset, batch.last_offset) == (5, 9)
 
 
-def test_a_format_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(format_set, "_formats", dict(format_set._formats))
     int64, int8, data = Fixed(WIRE_TYPES["int64"]), Fixed(WIRE_TYPES["int8"]), WIRE_TYPES["bytes"]
     layout = Layout(
@@ -182,7 +182,7 @@ def test_attributes_without_a_name_are_kept() -> None:
 
 @pytest.mark.parametrize("name", ["v1", "v2"])
 @pytest.mark.parametrize("other", [None, 5, {"key": b"k"}, (0, 5, b"k", b"v")])
-def test_what_is_no_record(name: str, other: Any) -> None:
+def test_objects_that_are_not_records(name: str, other: Any) -> None:
     with pytest.raises(EncodeError, match="expected a Record") as caught:
         build([PLAIN, other], name)
     assert caught.value.path == "records[1]"

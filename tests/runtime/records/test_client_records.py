@@ -175,7 +175,7 @@ def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
         received.add("h", b"3")
 
 
-def test_null_values_of_a_record_are_refused_by_the_encoding_that_lacks_them() -> None:
+def test_null_values_are_rejected_by_encodings_without_nulls() -> None:
     record = ProducerRecord("t", b"v", headers=(("h", None),))
     assert isinstance(record.headers, Headers) and record.headers.as_bytes("v2") == bytes.fromhex("02 02 68 01")
     with pytest.raises(EncodeError):
@@ -221,7 +221,7 @@ def test_a_header_s_value_has_its_own_serializer() -> None:
 @pytest.mark.parametrize(
     ("key", "value"), [(1, None), (1, "text"), (2**32, b""), (-(2**31) - 1, b""), (True, b""), ("h", 5)]
 )
-def test_what_is_no_header(key: object, value: object) -> None:
+def test_objects_that_are_not_headers(key: object, value: object) -> None:
     with pytest.raises(EncodeError):
         ProducerRecord("t").set_header(key, value)  # type: ignore[arg-type]
 

@@ -69,7 +69,7 @@ def said(batch: RecordBatch) -> dict[str, Any]:
 
 @given(batches(), st.sampled_from(format_names()))
 @settings(max_examples=400)
-def test_there_and_back_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to: str) -> None:
+def test_round_trip_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to: str) -> None:
     there, lost = convert(batch, to)
     assert there.format == to
     if lost:
@@ -215,7 +215,7 @@ def test_attributes_of_records_go_through_v2_and_back() -> None:
 
 @pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
 @pytest.mark.parametrize("compression", ["none", "gzip"])
-def test_unsorted_headers_are_refused_with_the_record_s_index(format: str, compression: str) -> None:
+def test_unsorted_headers_are_rejected_with_the_record_s_index(format: str, compression: str) -> None:
     records = [Record(0, 1, b"k", b"v"), Record(1, 1, b"k", b"v", ((2, b""), (1, b"")))]
     with pytest.raises(EncodeError) as caught:
         build(records, format, compression=compression)

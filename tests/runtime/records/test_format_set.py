@@ -68,7 +68,7 @@ def test_sets_that_cannot_be(names: tuple[str, ...], only: bool, sentence: str) 
         format_set("auto", only=True)
 
 
-def test_an_unknown_magic_byte_is_told_with_those_that_are_known() -> None:
+def test_unknown_magic_byte_is_reported_with_those_that_are_known() -> None:
     data = bytearray(build(ONE, "v1").encode())
     data[16] = 9
     for format, known in (("auto", "0, 1, 2 or 3"), ("kip87", "0, 1 or 2")):

@@ -163,7 +163,7 @@ def test_an_unknown_magic(magic: int) -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_a_bomb_is_refused_at_the_limit(codec: str) -> None:
+def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
     bomb = pack(codec, bytes(100_000_000))
     format = "v0" if codec == "lz4-magic0" else "v2"
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
@@ -215,7 +215,7 @@ def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: 
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
-def test_damaged_packed_bytes(codec: str) -> None:
+def test_damaged_compressed_bytes(codec: str) -> None:
     packed = pack(codec, b"some words " * 50)
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
@@ -254,7 +254,7 @@ def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) ->
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_zstd_is_refused_before_magic_2(magic: int) -> None:
+def test_zstd_is_rejected_before_magic_2(magic: int) -> None:
     error = fault(wrapper(magic, 4, pack("zstd", INNER)))
     assert error.path == "attributes" and error.found.startswith("compression 4")
 

@@ -58,7 +58,7 @@ def test_a_record_that_cannot_be_written_is_named_by_its_number(at_once: Any) ->
 
 
 @pytest.mark.parametrize("target", ["v0", "v2"])
-def test_what_is_no_record_is_refused_wherever_it_is(target: str, at_once: Any) -> None:
+def test_objects_that_are_not_records_are_rejected_at_any_position(target: str, at_once: Any) -> None:
     at_once()
     records_and_none: list[Any] = [*(Record(n, -1, b"k", b"v") for n in range(11)), None]
     with pytest.raises(EncodeError) as raised:

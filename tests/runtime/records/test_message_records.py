@@ -145,7 +145,7 @@ SNAPSHOT = {
 }
 
 
-def test_what_can_not_be_asked() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(TagwireError, match="FetchRequest has no records"):
         decode_records(messages.FetchRequest())
     with pytest.raises(UnsupportedVersionError):
@@ -259,7 +259,7 @@ def test_what_has_no_place_there_is_left_out_and_reported() -> None:
     assert "that format has no transaction markers" in lost[0].reason
 
 
-def test_records_at_fault_are_refused() -> None:
+def test_records_with_errors_are_rejected() -> None:
     data = bytearray(records(PLAIN, "v2"))
     data[-1] ^= 1
     with pytest.raises(DecodeError, match="crc"):
@@ -302,7 +302,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     assert assemble(text) == assemble(text, fix=True) == [seen.data]
 
 
-def test_a_batch_that_is_cut_off_or_at_fault() -> None:
+def test_truncated_and_invalid_batches() -> None:
     data = records(PLAIN, "v2")
     seen = opened(answer(data + data[:40], data), 4)
     assert seen.error is None and parse_annotated(annotate(seen)) == seen.data

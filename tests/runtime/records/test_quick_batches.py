@@ -72,7 +72,7 @@ def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> No
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 
-def test_a_builder_that_goes_on() -> None:
+def test_builder_that_continues() -> None:
     builder = BatchBuilder("v2").append(b"a").append(b"b")
     first, again = builder.build(), builder.build()
     longer = builder.append(b"c").build()

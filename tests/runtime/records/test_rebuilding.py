@@ -39,14 +39,14 @@ def test_batches_of_brokers() -> None:
 
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag", "kip82-str"])
-def test_formats_with_a_head(format: str) -> None:
+def test_formats_with_a_header(format: str) -> None:
     records = [Record(n, 5, b"k", None, tombstone=None) for n in range(3)] + [Record(7, 1 << 40, None, b"v")]
     batch = build(records, format)
     header, found = parts(batch)
     assert header.format == format and rebuilt(header, found).encode() == batch.encode()
 
 
-def test_what_the_head_alone_knows_stays() -> None:
+def test_properties_that_only_the_header_has_are_kept() -> None:
     batch = build(PLAIN, "v2", base_offset=0, last_offset=99, max_timestamp=1 << 45, partition_leader_epoch=3)
     header, found = parts(batch)
     assert rebuilt(header, found).encode() == batch.encode() and rebuilt(header, found).last_offset == 99
@@ -89,7 +89,7 @@ def test_records_that_are_others() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"format": "v1"}, {"size": 0}, {"size": 1 << 20}, {"data": b""}], ids=str)
-def test_heads_that_are_none(changes: dict[str, Any]) -> None:
+def test_objects_that_are_not_headers(changes: dict[str, Any]) -> None:
     header, found = parts(build(PLAIN, "v2"))
     with pytest.raises((DecodeError, EncodeError)):
         rebuilt(header._replace(**changes), found)

@@ -82,7 +82,7 @@ PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
 
 
 @pytest.mark.parametrize(("paths", "text"), PATHS)
-def test_paths_that_are_refused(paths: tuple[str, ...], text: str) -> None:
+def test_paths_that_are_rejected(paths: tuple[str, ...], text: str) -> None:
     with pytest.raises(SelectionError) as caught:
         select(messages.MetadataResponse, *paths)
     assert text in str(caught.value)
@@ -195,7 +195,7 @@ MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
 
 
 @pytest.mark.parametrize(("cls", "version", "paths", "default", "new", "refused"), MISSING)
-def test_fields_that_a_version_lacks(
+def test_fields_missing_from_a_version(
     cls: Any, version: int, paths: tuple[str, ...], default: Any, new: Any, refused: str | None
 ) -> None:
     data = cls().encode(version)
@@ -211,7 +211,7 @@ def test_fields_that_a_version_lacks(
     assert "which this version can't represent" in str(caught.value)
 
 
-def test_an_array_that_a_version_lacks_has_no_rows() -> None:
+def test_array_missing_from_a_version_has_no_rows() -> None:
     hosts = select(messages.FindCoordinatorResponse, "coordinators[].host")
     data = messages.FindCoordinatorResponse(host="h").encode(2)
     assert hosts.read(data, 2) == []
@@ -252,7 +252,7 @@ REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("paths", "function", "path", "text"), REFUSED)
-def test_new_values_that_are_refused(paths: tuple[str, ...], function: Any, path: str, text: str) -> None:
+def test_new_values_that_are_rejected(paths: tuple[str, ...], function: Any, path: str, text: str) -> None:
     selection = select(messages.MetadataResponse, *paths)
     with pytest.raises(EncodeError) as caught:
         selection.rewrite(DATA, 12, function)
@@ -260,7 +260,7 @@ def test_new_values_that_are_refused(paths: tuple[str, ...], function: Any, path
     assert text in str(caught.value)
 
 
-def test_the_place_of_a_refused_value_counts_what_is_kept() -> None:
+def test_position_of_a_rejected_value_counts_kept_rows() -> None:
     hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(EncodeError) as caught:
         hosts.rewrite(DATA, 12, lambda host: DROP if host == "b1" else 5)
@@ -324,7 +324,7 @@ def test_a_selection_says_what_it_is_and_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(hosts)).paths == hosts.paths == ("brokers[].host", "controller_id")
 
 
-def test_versions_that_there_are_not() -> None:
+def test_unknown_versions() -> None:
     hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(tagwire.UnsupportedVersionError):
         hosts.read(DATA, 99)

@@ -36,7 +36,7 @@ def test_the_right_bytes_pass(expected: str | bytes) -> None:
         ("", "expected 0 bytes, got 10"),
     ],
 )
-def test_wrong_bytes_are_shown_beside_the_right_ones(expected: str, said: str) -> None:
+def test_wrong_bytes_are_shown_next_to_the_right_ones(expected: str, said: str) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_wire(BEAT, 4, expected)
     text = str(caught.value)
@@ -92,7 +92,7 @@ def test_no_tags_where_none_are_wanted_or_possible(version: int, flag: bool) -> 
     look()
 
 
-def test_a_version_that_there_is_not() -> None:
+def test_unknown_version() -> None:
     with pytest.raises(UnsupportedVersionError):
         messages(HeartbeatRequest, 5)
 

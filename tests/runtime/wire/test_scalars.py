@@ -90,7 +90,7 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
         (OptionalFieldsBuffer("unsigned", counts_tag=True).header, (b"\x02\x00\x01", 0, -1)),
     ],
 )
-def test_bad_bytes_are_refused(call: Any, arguments: tuple[Any, ...]) -> None:
+def test_bad_bytes_are_rejected(call: Any, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(READ_FAULTS):
         call(*arguments)
 
@@ -117,7 +117,7 @@ def test_a_boolean_byte_is_0_or_1() -> None:
         (fixed_array("int16").put_compact, ["1"]),
     ],
 )
-def test_bad_values_are_refused(call: Any, value: Any) -> None:
+def test_bad_values_are_rejected(call: Any, value: Any) -> None:
     with pytest.raises(WRITE_FAULTS):
         call(bytearray(), value)
 
@@ -136,7 +136,7 @@ def test_tags_are_merged_in_order() -> None:
 
 
 @pytest.mark.parametrize("unknown", [{1: b""}, {-1: b""}, {8: b""}, {True: b""}, {"1": b""}])
-def test_bad_unknown_tags_are_refused(unknown: Any) -> None:
+def test_bad_unknown_tags_are_rejected(unknown: Any) -> None:
     with pytest.raises(WRITE_FAULTS):
         merged_fields([], unknown, frozenset({1}), 7)
 

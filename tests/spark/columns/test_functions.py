@@ -91,7 +91,7 @@ def test_a_wrong_row_fails_the_query(commits: "DataFrame") -> None:
         commits.where("n = 4").select(from_message("data", "OffsetCommitRequest", 8)).collect()
 
 
-def test_there_and_back(commits: "DataFrame") -> None:
+def test_round_trip(commits: "DataFrame") -> None:
     struct = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE)
     rows = (
         commits.where("n < 4").select("data", to_message(struct, "OffsetCommitRequest", "v").alias("again")).collect()
@@ -226,7 +226,7 @@ def test_records_of_a_metadata_log(spark: "SparkSession") -> None:
     (([b"x"], ["x"]), "key: expected binary, got the Arrow type 'string'"),
     (([1],), "data: expected binary, got the Arrow type 'int64'"),
 ])  # fmt: skip
-def test_records_that_are_no_bytes(mode: str, columns: tuple[list[Any], ...], text: str) -> None:
+def test_records_that_are_not_bytes(mode: str, columns: tuple[list[Any], ...], text: str) -> None:
     reading = record_reading("group", {"mode": mode})
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_RECORD\]") as refused:
         reading.read(*map(pa.array, columns))
@@ -260,7 +260,7 @@ def test_records_of_every_type_of_bytes() -> None:
         (lambda: from_record("x", "groups"), "INVALID_TAGWIRE_OPTION", "transaction"),
     ],
 )
-def test_what_is_refused_at_once(spark: "SparkSession", call: Any, condition: str, text: str) -> None:
+def test_arguments_that_are_rejected_immediately(spark: "SparkSession", call: Any, condition: str, text: str) -> None:
     with pytest.raises(PipelineError) as refused:
         call()
     assert (refused.value.getCondition(), f"[{condition}]" in str(refused.value)) == (condition, True)

@@ -167,7 +167,7 @@ THERE = StructType(
         (StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=False)), "tags.value may be null"),
     ],
 )
-def test_what_there_is_not_or_may_be_null_is_refused(asked: StructField, text: str) -> None:
+def test_missing_and_nullable_columns_are_rejected(asked: StructField, text: str) -> None:
     check_requested_columns("source", THERE, THERE)
     with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as refused:
         check_requested_columns("source", StructType([asked]), THERE)

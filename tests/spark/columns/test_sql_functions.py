@@ -125,7 +125,7 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
         ("from_record(value, 'group')", "row 0: "),
     ],
 )
-def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> None:
+def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> None:
     with pytest.raises(PySparkException) as refused:
         view.sql(f"select {call} from beats where n = 0").collect()
     assert text in str(refused.value)

@@ -125,7 +125,7 @@ def test_a_job_that_reads_does_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     assert found == {"t-0": 2, "u-0": 1}
 
 
-def test_a_commit_that_is_no_json(tmp_path: Path) -> None:
+def test_commit_that_is_not_json(tmp_path: Path) -> None:
     job(tmp_path, table(("t", 0, 0, None, b"v")))
     (tmp_path / ".tagwire-2.json").write_text("{")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):

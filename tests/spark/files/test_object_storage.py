@@ -228,7 +228,7 @@ def test_s3_is_asked_for_one_listing_and_ranges_of_an_etag(s3: Any) -> None:
         assert not any("timeindex" in each[1] for each in seen)
 
 
-def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
+def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
     system, options, _ = s3
     query = log_query({"path": "s3://logs/n", "storageOptions": json.dumps(options)})
     for base in (0, 5):

@@ -248,7 +248,7 @@ def test_folder_without_segments(tmp_path: Path, scheme: str, names: tuple[str, 
         rows(f"{scheme}{tmp_path}")
 
 
-def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path) -> None:
+def test_folder_without_a_segment_next_to_one_with(kafka: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*empty: it contains no log segment"):

@@ -139,7 +139,7 @@ def test_logs_that_are_not_in_order_go_in_one_task(spark: "SparkSession", tmp_pa
     assert apart == ["summaries", "summaries", "summaries", "partition", "rewrite"]
 
 
-def test_damage_is_told_and_nothing_is_left(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
+def test_damage_is_reported_and_nothing_is_left(spark: "SparkSession", tmp_path: Path, apart: list[str]) -> None:
     log = write(tmp_path / "logs" / "alpha-0", *([one(n, b"%d" % n)] for n in range(4)))
     path = log / segment_file(2, "log")
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -170,7 +170,7 @@ def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:
     assert first["attempt"] != second["attempt"] and first["report"] == second["report"]
 
 
-def test_nothing_that_connect_lacks() -> None:
+def test_no_features_missing_from_spark_connect() -> None:
     jobs = Path(compact.__file__).parent
     for path in jobs.glob("*.py"):
         text = path.read_text(encoding="utf-8")

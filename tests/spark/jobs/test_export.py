@@ -203,7 +203,7 @@ def test_files_outside_of_logs_are_imported(in_process: Any, tmp_path: Path) -> 
     assert [report.records for report in reports] == [0, 30, 30]
 
 
-def test_names_that_are_no_text(in_process: Any, tmp_path: Path) -> None:
+def test_names_that_are_not_text(in_process: Any, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     folder = logs / b"orders\xff=%-1".decode("utf-8", "surrogateescape")
     try:
@@ -295,7 +295,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
         export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, format_set("auto")])
 
 
-def test_what_export_refuses_at_once(tmp_path: Path) -> None:
+def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
     spark: Any = None  # Spark is not used
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
@@ -375,7 +375,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 
 
 @pytest.mark.parametrize(("damage", "text"), DAMAGES, ids=[f"{n}-{text}" for n, (_, text) in enumerate(DAMAGES)])
-def test_exports_that_are_refused(
+def test_exports_that_are_rejected(
     in_process: Any, exported: Path, tmp_path: Path, damage: Callable[[Path], Any], text: str
 ) -> None:
     damage(exported)
@@ -385,7 +385,7 @@ def test_exports_that_are_refused(
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet"}
 
 
-def test_places_that_import_refuses(exported: Path, tmp_path: Path) -> None:
+def test_places_that_import_rejects(exported: Path, tmp_path: Path) -> None:
     spark: Any = None
     with pytest.raises(LogPathError, match="exists already"):
         import_logs(spark, exported, tmp_path / "logs")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_the_cause_and_the_place_are_told(spark: "SparkSession") -> None:
+def test_cause_and_the_place_are_reported(spark: "SparkSession") -> None:
     def work(unit: Any, attempts: str) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -171,7 +171,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["t-0"]
 
 
-def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
+def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
     spark: Any = None  # Spark is not used
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
@@ -249,7 +249,7 @@ def test_who_sends_what(spark: "SparkSession") -> None:
     ("release", "refused", "served"),
     [("4.0", ("Fetch", 0), ("Fetch", 12)), ("3.9.2", ("BrokerHeartbeat", 2), ("Fetch", 0)), ("99", ("Fetch", 0), None)],
 )
-def test_what_a_release_refuses(
+def test_what_a_release_rejects(
     spark: "SparkSession", release: str, refused: tuple[str, int], served: tuple[str, int] | None
 ) -> None:
     found = {(row.api, row.apiVersion) for row in audit_captures(spark, CAPTURES, refused_by=release).collect()}
@@ -342,7 +342,7 @@ def test_audit_as_a_command(run: Any) -> None:
 @pytest.mark.parametrize(
     "options", [["--conf", "a"], ["--conf", "=b"], ["--master", "local", "--remote", "sc://host"], ["--port", "0"]]
 )
-def test_options_of_commands_that_are_refused(run: Any, options: list[str]) -> None:
+def test_options_of_commands_that_are_rejected(run: Any, options: list[str]) -> None:
     assert run("audit", CAPTURES, *options)[0] == 2
 
 

@@ -85,7 +85,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     ({"schema": "bigint"}, "schema: expected columns with their types"),
     ({"tasks": 0}, "tasks: expected 1 or more, got 0"),
 ])  # fmt: skip
-def test_arguments_that_are_refused(spark: "SparkSession", tmp_path: Path, arguments: Any, text: str) -> None:
+def test_arguments_that_are_rejected(spark: "SparkSession", tmp_path: Path, arguments: Any, text: str) -> None:
     with pytest.raises(PipelineError, match=text):
         read_logs(spark, many(tmp_path), **arguments)
 

@@ -113,7 +113,7 @@ def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_
     assert {*stored(store)} >= {name for name in files(broker) if name.endswith(".log")}
 
 
-def test_what_is_refused(store: Any, broker: Path, tmp_path: Path) -> None:
+def test_rejected_input(store: Any, broker: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=f"{URL}: .*argument `work_folder`"):
         convert_logs(CLUSTER, broker, URL)
     with pytest.raises(PipelineError, match="a Path can't hold a URL"):

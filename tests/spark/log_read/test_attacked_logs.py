@@ -54,7 +54,7 @@ def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
             list(rows_of(split, query, full_schema(query)))
 
 
-def test_a_second_job_on_one_output_is_refused_while_the_first_works(tmp_path: Path) -> None:
+def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Path) -> None:
     output = tmp_path / "out"
     with staging(Output(output), NO_SPARK) as made:
         (made.whole / "first").write_bytes(b"1")

@@ -61,7 +61,7 @@ def test_damaged_header_fails_the_read_by_default(tmp_path: Path, at: int, index
 
 
 @pytest.mark.parametrize("number", range(BATCHES))
-def test_what_is_behind_a_damaged_head_is_read_in_permissive(tmp_path: Path, number: int) -> None:
+def test_data_after_a_damaged_header_is_read_in_permissive(tmp_path: Path, number: int) -> None:
     size = damaged(tmp_path / "t-0", number, 16)
     every = set(range(5 * BATCHES))
     assert read(tmp_path, size, mode="PERMISSIVE") == sorted(every - set(range(5 * number, 5 * number + 5)))
@@ -114,7 +114,7 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("each_engine")
-def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_path: Path) -> None:
+def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 9, 7, index=False)  # base offset 82 instead of 45
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

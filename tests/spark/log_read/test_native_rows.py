@@ -146,7 +146,7 @@ def test_a_negative_count(tmp_path: Path, codec: str, count: int) -> None:
         rows(folder)
 
 
-def test_damage_is_told_behind_the_rows_before_it(tmp_path: Path) -> None:
+def test_damage_is_reported_after_earlier_rows(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     folder = tmp_path / "orders-0"
     folder.mkdir()

@@ -40,7 +40,7 @@ def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("options", "text"), UNKNOWN)
-def test_a_name_that_is_not_there(logs: str, options: dict[str, str], text: str) -> None:
+def test_unknown_name(logs: str, options: dict[str, str], text: str) -> None:
     for refused in (
         lambda: offsets(logs, **options),
         lambda: list(read._units(log_query({"path": logs, **options}))),
@@ -91,7 +91,7 @@ def test_a_stream_waits_for_its_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_a_starting_offset_behind_the_end(logs: str, level: str) -> None:
+def test_starting_offset_after_the_end(logs: str, level: str) -> None:
     where: dict[str, Any] = {"assign": '{"orders": [0]}', "level": level}
     is_checked = not logs.startswith("memory")  # checking a remote segment without an index would read it
     for start in (5, 6, 99):
@@ -104,7 +104,7 @@ def test_a_starting_offset_behind_the_end(logs: str, level: str) -> None:
 
 
 @pytest.mark.parametrize("logs", ["URL"], indirect=True)
-def test_a_starting_offset_behind_the_end_of_a_far_log(logs: str) -> None:
+def test_starting_offset_after_the_end_of_a_far_log(logs: str) -> None:
     fsspec.filesystem("memory").pipe(f"/asked/orders-0/{0:020}.index", (4).to_bytes(4, "big") + bytes(4))
     with pytest.raises(PipelineError, match=r"memory://asked/orders-0 ends before offset 5"):
         offsets(logs, startingOffsets='{"orders": {"0": 6}}')

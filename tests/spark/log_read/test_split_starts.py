@@ -34,7 +34,7 @@ def offsets(path: Path, split_bytes: int) -> list[list[int]]:
 
 
 @pytest.mark.skipif(engine() != "native", reason="only the native engine passes over heads")
-def test_heads_before_a_split_are_no_work_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_native_code_skips_headers_before_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     span = Scan.span
 

@@ -227,7 +227,7 @@ def test_open_transactions(tmp_path: Path, logs: Path) -> None:
         ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
     ],
 )
-def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text: str) -> None:
+def test_options_that_are_rejected(tmp_path: Path, options: dict[str, str], text: str) -> None:
     with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
         stream_query({"path": str(tmp_path), **options})
     assert text in str(refused.value)

@@ -324,7 +324,7 @@ def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
         ([[("t" * 250, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
     ],
 )
-def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]], condition: str) -> None:
+def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]]], condition: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     before = files(tmp_path)
     with pytest.raises(PipelineError, match=rf"^\[{condition}\].*SQLSTATE") as refused:
@@ -377,7 +377,7 @@ def test_records_that_a_format_has_no_place_for(
         ("topic string, value binary", {"path": ""}, "path is missing"),
     ],
 )
-def test_writes_that_are_refused_before_they_begin(
+def test_writes_that_are_rejected_before_they_begin(
     tmp_path: Path, ddl: str, options: dict[str, str], text: str
 ) -> None:
     source = LogSource({"path": str(tmp_path / "new"), **options})

@@ -209,7 +209,7 @@ def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
     check(tmp_path, [rows.append_column(name, pa.nulls(40))])
 
 
-def test_buffers_that_are_too_small_are_refused() -> None:
+def test_buffers_that_are_too_small_are_rejected() -> None:
     from tagwire._records import Rows
 
     for column in [(None, b"\0" * 8, b"", 0), (None, b"\5\0\0\0\0\0\0\0\0\0\0\0", b"", 0), (b"", b"\0" * 12, b"", 0)]:

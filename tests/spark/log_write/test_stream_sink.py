@@ -202,7 +202,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
         ({"compression": "rar"}, "rar"),
     ],
 )
-def test_streams_that_are_refused_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
+def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
     given = {"path": str(tmp_path / "new"), "checkpointLocation": "c", "queryName": "n", **options}
     with pytest.raises(PipelineError) as refused:
         LogSource({name.lower(): value for name, value in given.items()}).streamWriter(PLAIN, overwrite=False)

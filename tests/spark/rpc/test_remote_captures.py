@@ -92,7 +92,7 @@ def test_a_capture_that_changes_after_it_was_listed(store: Any) -> None:
         list(read.read(task))
 
 
-def test_faults_name_the_url(store: Any) -> None:
+def test_errors_name_the_url(store: Any) -> None:
     for data, text in (
         (b'{"dir": "req"}\n', "line 1 is not a captured frame: hex must be"),
         (b"no JSON", "line 1 is not a captured frame"),

@@ -78,7 +78,7 @@ def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
     assert not rows
 
 
-def test_heads_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> None:
+def test_headers_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> None:
     df = load_all(spark, logs, level="batch", includeControlRecords="true").select(
         "file", "position", "lastOffset", "crc"
     )
@@ -285,7 +285,7 @@ def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("scheme", ["foo", "s3x"])
-def test_file_systems_that_there_are_not(spark: "SparkSession", scheme: str) -> None:
+def test_file_systems_that_do_not_exist(spark: "SparkSession", scheme: str) -> None:
     with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x: fsspec can't reach it"):
         load(spark, f"{scheme}://x").count()
 
@@ -358,13 +358,13 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
         ({"message": "FetchRequest"}, "version"),
     ],
 )
-def test_options_that_are_refused(logs: Path, options: dict[str, str], text: str) -> None:
+def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: str) -> None:
     with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
         log_query({"path": str(logs), **options})
     assert text in str(refused.value)
 
 
-def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path) -> None:
+def test_paths_and_columns_that_do_not_exist(spark: "SparkSession", logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"\[KAFKA_LOG_NOT_FOUND\].*SQLSTATE: 42K03"):
         load(spark, logs / "nowhere").count()
     with pytest.raises(PySparkException, match="The path is missing"):

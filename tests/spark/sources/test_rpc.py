@@ -185,7 +185,7 @@ def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: 
         ({"api": "Metdata"}, "MetadataRequest"),
     ],
 )
-def test_options_that_are_refused(spark: "SparkSession", options: dict[str, str], text: str) -> None:
+def test_options_that_are_rejected(spark: "SparkSession", options: dict[str, str], text: str) -> None:
     with pytest.raises(PySparkException, match=text):
         load(spark, CAPTURES, **options).collect()
     with pytest.raises(PySparkException, match="UNKNOWN_COLUMN_OF_SOURCE"):

@@ -71,7 +71,7 @@ def test_a_message_is_found_again(
     assert named(archive(release("2.0", *older), release("3.0", *newer))) == expected
 
 
-def test_record_keys_are_told_apart_by_component() -> None:
+def test_record_keys_are_distinguished_by_component() -> None:
     def one(name: str, component: str, versions: str) -> Release:
         return release(name, keyed("metadata", 1, f"{component.title()}Record", versions), component=component)
 
@@ -148,7 +148,7 @@ def test_a_version_that_was_away_for_a_release() -> None:
     assert found.history.messages["clients", "FooData"].redefined == ()
 
 
-def test_an_artifact_that_a_release_lacks_is_no_gap() -> None:
+def test_artifact_missing_from_a_release_is_not_a_gap() -> None:
     streams = [release(name, data("0", name="Info"), component="streams") for name in ("1.0", "1.2")]
     others = [release(name, data("0")) for name in ("1.0", "1.1", "1.2")]
     found = archive(
@@ -174,7 +174,7 @@ def test_a_version_that_was_redefined_has_both_layouts_and_the_newest_decides() 
     assert wire_texts(found.specs[0].spec) == {0: "int64, int32"}
 
 
-def test_core_without_a_home_is_refused() -> None:
+def test_core_without_a_home_is_rejected() -> None:
     core = release("2.0", data("0", name="Info"), component="core")
     for others in ([], [release("3.0", data("0", name="Other"), component="raft")]):
         with pytest.raises(SpecError, match=r"2\.0/Info\.json: the component of Info is unknown"):
@@ -202,7 +202,7 @@ def test_core_without_a_home_is_refused() -> None:
          "FooData version 0 is [int32] in release 2.0, but would be [] when merged"),
     ],
 )  # fmt: skip
-def test_releases_that_are_no_archive_are_refused(older: list[Spec], newer: list[Spec], message: str) -> None:
+def test_releases_that_are_no_archive_are_rejected(older: list[Spec], newer: list[Spec], message: str) -> None:
     releases = [release("2.0", *older), *([release("3.0", *newer)] if newer else [release("3.0", data("9"))])]
     with pytest.raises(SpecError, match=re.escape(message)):
         archive(*releases)

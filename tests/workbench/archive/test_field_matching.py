@@ -73,7 +73,7 @@ def test_a_field_can_t_stand_for_two() -> None:
         pairs(newer, data("0-2", field("Whole")))
 
 
-def test_a_name_with_another_type_is_refused() -> None:
+def test_name_with_another_type_is_rejected() -> None:
     newer, older = data("1", field("A", "string", "1+")), data("0", field("A", "int32"))
     with pytest.raises(SpecError, match=r"A is int32 in .* only the older release has and string in the newer spec"):
         of_root(newer, older)

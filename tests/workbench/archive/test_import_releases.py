@@ -86,7 +86,7 @@ def test_folders_named_after_their_releases(tmp_path: Path) -> None:
     assert files(tmp_path / "from folders") == files(tmp_path / "from jars")
 
 
-def test_jars_without_specs_are_no_releases_of_what_they_lack(tmp_path: Path) -> None:
+def test_jars_without_specs_are_not_releases_of_missing_messages(tmp_path: Path) -> None:
     sources = jars(tmp_path, RELEASES)
     sources += [jar(tmp_path, {"META-INF/MANIFEST.MF": ""}, f"kafka-raft-{name}.jar") for name in RELEASES]
     report = import_release(sources, tmp_path / "specs")
@@ -112,7 +112,7 @@ def test_sources_that_tell_no_release_are_one_release(tmp_path: Path) -> None:
     assert (release.name, [spec.name for spec in release.specs]) == ("", ["FooData", "BarData"])
 
 
-def test_a_source_that_tells_no_release_among_others_is_refused(tmp_path: Path) -> None:
+def test_source_without_a_release_name_among_others_is_rejected(tmp_path: Path) -> None:
     sources = [*jars(tmp_path, RELEASES), jar(tmp_path, {"message/Foo.json": json.dumps(data("0"))}, "kafka-raft.jar")]
     with pytest.raises(SpecError, match=re.escape("kafka-raft.jar: unknown release")) as caught:
         import_release(sources, tmp_path / "specs")
@@ -120,7 +120,7 @@ def test_a_source_that_tells_no_release_among_others_is_refused(tmp_path: Path) 
     assert not (tmp_path / "specs").exists()
 
 
-def test_a_folder_without_specs_is_refused_also_beside_others(tmp_path: Path) -> None:
+def test_folder_without_specs_is_rejected_even_next_to_others(tmp_path: Path) -> None:
     (tmp_path / "kafka-raft-4.0.0").mkdir()
     with pytest.raises(SpecError, match=r"kafka-raft-4\.0\.0: no message specs; it has no \*\.json"):
         import_release([*jars(tmp_path, RELEASES), tmp_path / "kafka-raft-4.0.0"], tmp_path / "specs")
@@ -147,7 +147,7 @@ def test_nothing_is_written_if_a_release_does_not_fit(tmp_path: Path, specs: lis
     assert not (tmp_path / "specs").exists()
 
 
-def test_problems_of_all_releases_are_told_at_once(tmp_path: Path) -> None:
+def test_problems_of_all_releases_are_reported_at_once(tmp_path: Path) -> None:
     bad = [{**data("0", name=name), "bogus": 1} for name in ("ABad", "BBad")]
     with pytest.raises(SpecError) as caught:
         import_release(jars(tmp_path, {"1.0.0": bad[:1], "2.0.0": bad[1:]}), tmp_path / "specs")

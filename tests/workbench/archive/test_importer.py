@@ -342,14 +342,14 @@ def test_an_entry_that_leads_out_condemns_the_jar(tmp_path: Path, entry: str) ->
     assert names(tmp_path) == {CLIENTS}
 
 
-def test_a_spec_is_not_unpacked_beyond_its_bound(tmp_path: Path) -> None:
+def test_spec_is_not_decompressed_beyond_its_bound(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": b" " * (SPEC_BYTES + 1)})
     assert source.stat().st_size < 5000
     with pytest.raises(SpecError, match="no message spec is that long"):
         read_release(source)
 
 
-def test_many_specs_are_not_unpacked_beyond_their_bound(tmp_path: Path) -> None:
+def test_many_specs_are_not_decompressed_beyond_their_bound(tmp_path: Path) -> None:
     one = spec().ljust(SPEC_BYTES)
     source = jar(tmp_path, {f"message/Foo{n}.json": one for n in range(TOTAL_BYTES // SPEC_BYTES + 1)})
     with pytest.raises(SpecError, match="bytes together"):
@@ -396,19 +396,19 @@ def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
         pytest.param(damaged({}).replace(zlib.crc32(spec().encode()).to_bytes(4, "little"), b"abcd"), id="checksum"),
     ],
 )
-def test_a_damaged_jar_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_damaged_jar_is_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / CLIENTS
     path.write_bytes(content)
     with pytest.raises(SpecError, match=r"9\.1\.0\.jar: neither a folder nor a readable jar"):
         read_release(path)
 
 
-def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_source_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="No such file"):
         read_release(tmp_path / "kafka-clients-9.1.0.jar")
 
 
-def test_a_source_without_specs_is_refused(tmp_path: Path) -> None:
+def test_source_without_specs_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no message specs"):
         read_release(jar(tmp_path, {"specs/FooData.json": spec()}))
     with pytest.raises(SpecError, match="no message specs"):

@@ -268,12 +268,12 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         ),
     ],
 )
-def test_what_no_spec_can_say_is_refused(newer: Spec, older: Spec, message: str) -> None:
+def test_merges_that_no_spec_can_express_are_rejected(newer: Spec, older: Spec, message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         merged(newer, older)
 
 
-def test_the_draft_dialect_is_refused() -> None:
+def test_draft_dialect_is_rejected() -> None:
     draft = {key: value for key, value in data("0-1").items() if key != "flexibleVersions"}
     draft["versionsWithOptional"] = "1+"
     for newer, older in ((draft, data("2")), (data("2"), draft)):

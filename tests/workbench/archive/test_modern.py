@@ -69,7 +69,7 @@ def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> Non
         ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
     ],
 )
-def test_keys_as_kafka_has_none_are_refused(keys: dict[str, Any], message: str) -> None:
+def test_keys_unlike_kafkas_are_rejected(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)) as caught:
         modern(data(**keys, name="FooKey"))
     assert caught.value.file == "3.9.0/FooKey.json"

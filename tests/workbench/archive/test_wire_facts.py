@@ -29,7 +29,7 @@ def text(*fields: Spec, flexible: str = "0+", names: bool = False) -> str:
         ([field("A", "string", flexibleVersions="none")], "string", "string, <>"),
     ],
 )
-def test_what_stands_on_the_wire(fields: list[Spec], plain: str, compact: str) -> None:
+def test_facts_about_bytes(fields: list[Spec], plain: str, compact: str) -> None:
     assert (text(*fields, flexible="none"), text(*fields)) == (plain, compact)
 
 

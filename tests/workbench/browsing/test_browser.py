@@ -138,7 +138,7 @@ def test_filters_are_typed(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
-def test_a_filter_is_typed_on_behind_its_end(capture: Path) -> None:
+def test_filter_is_edited_at_its_end(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("c", "g", "1", "enter", "slash", "space", *"dir", "equals_sign", *"req", "enter")
         assert app.entries.view.text == "conn='r 1' dir=req"
@@ -146,7 +146,7 @@ def test_a_filter_is_typed_on_behind_its_end(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
-def test_a_filter_that_makes_no_sense_is_said(capture: Path) -> None:
+def test_invalid_filter_is_reported(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         assert not app.apply_filter("nope=1")
         await pilot.pause()
@@ -157,7 +157,7 @@ def test_a_filter_that_makes_no_sense_is_said(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
-def test_a_fault_is_shown_with_what_was_read(capture: Path) -> None:
+def test_error_is_shown_with_what_was_read(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("down", "down", "down")
         await settle(pilot)
@@ -171,7 +171,7 @@ def test_a_fault_is_shown_with_what_was_read(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
-def test_packed_records_are_shown_unpacked() -> None:
+def test_compressed_records_are_shown_decompressed() -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("g", "3", "enter", "tab", "end", "up", "up", "up")
         await settle(pilot)
@@ -289,7 +289,7 @@ def test_an_empty_file(tmp_path: Path, data: bytes, said: str) -> None:
     asyncio.run(browse(listing_of(path), steps))
 
 
-def test_a_file_that_goes_away_is_said(tmp_path: Path) -> None:
+def test_removed_file_is_reported(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", line("req", METADATA), line("resp", REPLY))
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:

@@ -115,7 +115,7 @@ def test_filters_that_make_no_sense(capture: Path, text: str, said: str) -> None
     assert str(error.value).startswith(said)
 
 
-def test_faults_are_explained_with_what_was_read(capture: Path) -> None:
+def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
     listing = read(capture)
     assert [listing.is_faulty(entry) for entry in range(6)] == [False, False, False, True, True, False]
     assert listing.find_fault(3) == f"{capture.name}: line 4 is not a captured frame: it is not JSON"
@@ -169,7 +169,7 @@ def test_captures_of_real_clients_agree_with_their_lines() -> None:
     assert found(listing, "api=ApiVersions version=99") != []
 
 
-def test_bytes_that_are_packed_are_searched_unpacked(tmp_path: Path) -> None:
+def test_bytes_that_are_compressed_are_searched_decompressed(tmp_path: Path) -> None:
     packed = next(batch for batch in read_batches(FIRST_SEGMENT.read_bytes()) if batch.codec == "gzip").encode()
     assert b"south" not in packed
     partition = PartitionProduceData(index=0, records=packed)
@@ -189,7 +189,7 @@ def test_sensitive_bytes_are_not_found_unless_they_are_shown(tmp_path: Path) -> 
         assert found(read(path), "hunter2") == [1]
 
 
-def test_a_packed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_workbench.browsing.growing_file._SPACING", 1 << 19)
     monkeypatch.setattr("tagwire_workbench.browsing.growing_file._STATES", 4)
     monkeypatch.setattr("tagwire_workbench.browsing.growing_file._BEHIND", 1 << 10)
@@ -223,7 +223,7 @@ def test_a_capture_is_followed(tmp_path: Path) -> None:
     assert "the file was cut while it was read" in listing.fault
 
 
-def test_a_packed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
+def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(f"{line('req', METADATA)}\n".encode()))
     listing = read(path, follows=True)
@@ -260,7 +260,7 @@ def test_odd_files(tmp_path: Path, data: bytes, count: int, fault: str) -> None:
         listing.look(entry)
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_other_files_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe other")
     with pytest.raises(TagwireError, match=r"begins with ff fe 20 .* --frames request or response"):
         listing_of(tmp_path / "a.bin")

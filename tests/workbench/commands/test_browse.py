@@ -35,7 +35,7 @@ def test_without_a_terminal_it_says_what_to_use(path: Path, instead: str) -> Non
     assert f"browse needs a terminal; `{instead} {path}` prints to a file or a pipe." in done.stderr
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_missing_file() -> None:
     done = tagwire_result("browse", "nothing.jsonl")
     assert (done.exit_code, "nothing.jsonl: can't be read" in done.stderr) == (2, True)
 

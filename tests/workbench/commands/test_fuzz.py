@@ -99,7 +99,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
         (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+def test_rejected_input(tmp_path: Path, words: list[str], said: str) -> None:
     code, err = run(*words, "--output", tmp_path / "seeds")
     assert code == 2 and said in " ".join(err.split())
     assert not (tmp_path / "seeds").exists()

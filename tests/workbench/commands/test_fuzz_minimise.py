@@ -118,7 +118,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--command", "./is-not-there"], 1, "./is-not-there: can't be run"),
     ],
 )
-def test_what_is_refused(folder: Path, words: list[str], code: int, said: str) -> None:
+def test_rejected_input(folder: Path, words: list[str], code: int, said: str) -> None:
     (folder / "small").write_bytes(b"before")
     found, out, err = run("crash", *words, "--output", "small")
     assert (found, out) == (code, "") and said in " ".join(err.split())

@@ -53,7 +53,7 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
         ("elsewhere/PingRequest.json", {}, "no message specs"),
     ],
 )
-def test_a_bad_jar_is_refused_and_nothing_written(
+def test_bad_jar_is_rejected_and_nothing_written(
     tmp_path: Path, entry: str, changes: dict[str, Any], text: str
 ) -> None:
     bad = jar(tmp_path / "kafka-clients-9.9.9.jar", entry, SPEC | changes)

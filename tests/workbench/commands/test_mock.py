@@ -144,7 +144,7 @@ def test_only_checked(script: Path) -> None:
     )
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     code, out, err = run(tmp_path / "none.yaml")
     assert (code, out, "can't be read: No such file" in err) == (2, "", True)
 
@@ -161,7 +161,7 @@ def test_the_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_only_loopback_unless_told_otherwise(script: Path, host: str) -> None:
+def test_only_loopback_by_default(script: Path, host: str) -> None:
     code, out, err = run(script, "--host", host)
     assert (code, out) == (1, "") and "--allow-remote" in err
     assert run(script, "--host", "0.0.0.0", "--allow-remote", "--time", "0.01")[0] == 0

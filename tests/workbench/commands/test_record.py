@@ -164,7 +164,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
     ],
 )
-def test_what_is_refused(
+def test_rejected_input(
     words: list[str], code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

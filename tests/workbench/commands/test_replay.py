@@ -112,7 +112,7 @@ def test_what_may_differ(words: list[str], code: int, peer: MockPeer, tmp_path: 
     assert run(capture(tmp_path, ASKED, frame(OTHER, 12)), peer.address, *words)[0] == code
 
 
-def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
+def test_path_that_does_not_exist(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, ASKED, frame(OTHER, 12))
     for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
         code, out, err = run(file, peer.address, "--ignore", path)

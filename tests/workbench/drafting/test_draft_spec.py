@@ -129,7 +129,7 @@ def test_common_structs_go_with_their_last_user() -> None:
         ({"headerVersions": {"0+": "2"}},) * 2,
     ],
 )
-def test_a_cut_clips_the_head(before: Spec, after: Spec) -> None:
+def test_cut_clips_the_header(before: Spec, after: Spec) -> None:
     plain = cut_to_plain(message(**before))
     assert plain is not None
     left = {key: value for key, value in normal_form(plain).items() if key in {**before, **after}}

@@ -194,7 +194,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_refused_and_nothing_is_written(tmp_path: Path, specs: list[Spec], text: str) -> None:
+def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Spec], text: str) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)
     for place in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
@@ -276,7 +276,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["in/clients", "."])
-def test_folders_in_each_other_are_refused(tmp_path: Path, place: str) -> None:
+def test_folders_in_each_other_are_rejected(tmp_path: Path, place: str) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
     with pytest.raises(SpecError, match="give a separate folder"):
         plan_drafts(folder, tmp_path / place)

@@ -108,7 +108,7 @@ def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str,
         ('"A"', "", "TW401"),
     ],
 )
-def test_a_name_that_would_break_a_rule_is_refused(needle: str, name: str, rule: str) -> None:
+def test_name_that_would_break_a_rule_is_rejected(needle: str, name: str, rule: str) -> None:
     with pytest.raises(SpecError, match=rf"can't be renamed to .*\({rule}"):
         rename_edits(SPEC, at(SPEC, needle), name, read, file="Foo.json")
 
@@ -119,7 +119,7 @@ def test_other_errors_do_not_stop_renaming() -> None:
     assert "Picture" not in new
 
 
-def test_what_is_no_json_is_not_renamed() -> None:
+def test_invalid_json_is_not_renamed() -> None:
     with pytest.raises(SpecError, match="not a JSON object"):
         rename_edits(SPEC[:-3], at(SPEC, '"Picture"'), "Cover", read, file="Foo.json")
     with pytest.raises(SpecError, match="only structs and fields"):

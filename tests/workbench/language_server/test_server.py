@@ -232,7 +232,7 @@ def test_closed_files_are_as_on_disk(session: tuple[Editor, Path], opened: tuple
     client.diagnostics(uri)
 
 
-def test_files_that_are_no_specs_are_left_alone(session: tuple[Editor, Path]) -> None:
+def test_files_that_are_not_specs_are_left_alone(session: tuple[Editor, Path]) -> None:
     client, specs = session
     uri = client.open(specs.parent / "package.json", '{ "name": "x", "type": "module", ')
     assert client.ask("textDocument/completion", client.at(uri, "module", 0)) == []
@@ -245,7 +245,7 @@ def test_files_that_are_no_specs_are_left_alone(session: tuple[Editor, Path]) ->
     assert len(client.diagnostics(new, "TW105", "TW113", "TW113", "TW204")) == 4
 
 
-def test_settings_that_can_not_be_read_are_told_once(tmp_path: Path) -> None:
+def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None:
     make_project(tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool")
     with editor(tmp_path.resolve()) as client:
@@ -275,7 +275,7 @@ def test_the_server_ends_with_its_input() -> None:
     assert done.stdout == b""
 
 
-def test_a_message_that_is_no_json_ends_nothing(tmp_path: Path) -> None:
+def test_invalid_json_does_not_end_the_server(tmp_path: Path) -> None:
     with editor(tmp_path.resolve()) as client:
         assert client.process.stdin is not None
         client.process.stdin.write(b"Content-Length: 3\r\n\r\n{x}")

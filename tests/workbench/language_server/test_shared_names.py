@@ -122,14 +122,14 @@ def test_a_name_that_would_break_a_rule_in_another_file(client: Editor, root: Pa
     assert refused["code"] == -32803 and words in refused["message"]
 
 
-def test_a_file_that_is_no_json(client: Editor, root: Path) -> None:
+def test_file_that_is_not_json(client: Editor, root: Path) -> None:
     uri = client.open(root / "specs" / "geometry" / "Point.json")
     client.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
     refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
     assert "Line.json: this text is not a JSON object" in refused["message"]
 
 
-def test_the_errors_of_a_shared_struct_are_told_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:
+def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:
     path = root / "specs" / "geometry" / "Point.json"
     uri = client.open(path)
     line = client.open(root / "specs" / "Line.json")

@@ -254,11 +254,11 @@ LAUGHS = "a: &a [x]\n" + "".join(
         (RULE + "7", [":3:12: expected an object or null, got 7"]),
     ],
 )
-def test_what_is_no_script(tmp_path: Path, text: str, expected: list[str]) -> None:
+def test_files_that_are_not_scripts(tmp_path: Path, text: str, expected: list[str]) -> None:
     assert faults(tmp_path, text) == expected
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "script.yaml").write_bytes(b"rules: \xff\xfe")
     with pytest.raises(ScriptError, match=r"script\.yaml: .*invalid"):
         read_script(tmp_path / "script.yaml")
@@ -345,7 +345,7 @@ def test_what_messages_do_not_have(tmp_path: Path, text: str, expected: str) -> 
     assert expected in found
 
 
-def test_all_faults_at_once(tmp_path: Path) -> None:
+def test_all_errors_at_once(tmp_path: Path) -> None:
     text = RULE + "{body: {eror: 1}}\n  - {request: Nothing, reply: null}\noffer: {MetadataRequest: x}"
     assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:19:", ":4:15:", ":5:26:"]
 
@@ -362,7 +362,7 @@ def test_the_place_within_a_list(tmp_path: Path) -> None:
     assert faults(tmp_path, text)[0].startswith(":7:36: expected int16 ")
 
 
-def test_the_place_behind_elements_that_are_made_later(tmp_path: Path) -> None:
+def test_place_after_elements_that_are_made_later(tmp_path: Path) -> None:
     text = """rules:
   - request: MetadataRequest
     keep: {first: "topics[0]"}

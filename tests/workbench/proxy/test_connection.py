@@ -176,7 +176,7 @@ def test_oldest_unanswered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatc
     assert len(it.proxy.problems) == 1
 
 
-def test_an_api_that_the_package_lacks() -> None:
+def test_api_missing_from_the_package() -> None:
     it = Recording()
     asked = sized(bytes.fromhex("7fff 0001 00000009 feed"))
     assert it.from_client(asked) == asked
@@ -358,6 +358,6 @@ def test_addresses(text: str, host: str, expected: Address) -> None:
 
 
 @pytest.mark.parametrize("text", ["9092", "broker:", ":9092", "broker:x", "broker:65536", "broker:-1", "b:1234567890"])
-def test_what_is_no_address(text: str) -> None:
+def test_strings_that_are_not_addresses(text: str) -> None:
     with pytest.raises(AddressError, match="HOST:PORT"):
         Address.parse(text)

@@ -113,7 +113,7 @@ def test_a_client_that_resets(peer: MockPeer) -> None:
     assert proxied(peer, play).connection_count == 6
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_server_that_does_not_exist() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         nobody = Address(*listening.getsockname())
 
@@ -325,7 +325,7 @@ def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
+def test_compressed_file_without_frames_is_valid_gzip(tmp_path: Path) -> None:
     with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
         pass
     unpacking = zlib.decompressobj(31)

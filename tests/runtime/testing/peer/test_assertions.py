@@ -85,7 +85,7 @@ def test_a_wrong_order(peer: MockPeer) -> None:
         peer.assert_order(BEAT.replace(group_id="x"))
 
 
-def test_nothing_and_problems_are_said() -> None:
+def test_nothing_and_problems_are_reported() -> None:
     peer = MockPeer()
     with pytest.raises(AssertionError, match="nothing was received"):
         peer.assert_received(BEAT)

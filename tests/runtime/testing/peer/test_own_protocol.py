@@ -59,7 +59,7 @@ def test_response_header_copies_common_fields(asking: Any) -> None:
     peer.assert_received(asking.AskRequest(question="why"), times=2)
 
 
-def test_a_protocol_has_its_own_answer_to_versions_that_the_peer_lacks(asking: Any) -> None:
+def test_custom_response_to_unsupported_versions(asking: Any) -> None:
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest, versions="0-1").reply(asking.AskResponse(reply="so"))
     expected = "00000009  0002 7431 00  0009 0000"

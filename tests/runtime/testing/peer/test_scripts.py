@@ -218,13 +218,13 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
         ([], "the list of answers is empty"),
     ],
 )
-def test_what_is_no_answer_is_refused_at_once(peer: MockPeer, made: Any, said: str) -> None:
+def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, made: Any, said: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest).reply(made)
     assert said in str(caught.value)
 
 
-def test_what_is_no_answer_of_a_function_is_a_problem(peer: MockPeer) -> None:
+def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(lambda _: kafka.MetadataResponse())
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
     assert "expected a HeartbeatResponse as the answer, got a MetadataResponse" in peer.problems[0].text
@@ -285,7 +285,7 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
         ({"times": "1"}, "times: expected an integer of 1 or more, got '1'"),
     ],
 )
-def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any], said: str) -> None:
+def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], said: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest, **how)
     assert said in str(caught.value)
@@ -409,14 +409,14 @@ def test_what_is_held_goes_out_at_the_end(peer: MockPeer) -> None:
     assert connection.receive_data(b"") == [Send(V4), Close()]
 
 
-def test_at_the_end_nothing_is_sent_behind_a_close(peer: MockPeer) -> None:
+def test_at_the_end_nothing_is_sent_after_a_close(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply([Reply(OK, behind=5, close=True), Reply(OK, behind=5)])
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4) * 2) == []
     assert connection.receive_data(b"") == [Send(V4), Close()]
 
 
-def test_nothing_is_sent_behind_a_close(peer: MockPeer) -> None:
+def test_nothing_is_sent_after_a_close(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply([Reply(close=True), OK])
     assert peer.connect().receive_data(framed(BEAT, 4) * 2) == [Close()]
     assert len(peer.requests) == 1
@@ -454,7 +454,7 @@ def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str,
     assert said in str(peer.problems[0])
 
 
-def test_a_value_that_the_version_lacks(peer: MockPeer) -> None:
+def test_value_missing_from_the_version(peer: MockPeer) -> None:
     peer.on(kafka.LeaveGroupRequest).reply(
         kafka.LeaveGroupResponse(members=[kafka.leave_group_response.MemberResponse(member_id="m")])
     )

@@ -176,7 +176,7 @@ def test_a_client_that_closes_its_side_gets_its_answers(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "example.org"])
-def test_only_loopback_unless_told_otherwise(peer: MockPeer, host: str) -> None:
+def test_only_loopback_by_default(peer: MockPeer, host: str) -> None:
     with pytest.raises(PeerError, match="reachable from other machines"), peer.running(host):
         pass
     assert peer.address is None
@@ -187,7 +187,7 @@ def test_loopback_has_other_names(peer: MockPeer) -> None:
         assert address.port
 
 
-def test_told_otherwise(peer: MockPeer) -> None:
+def test_other_interfaces_on_request(peer: MockPeer) -> None:
     with peer.running("0.0.0.0", allow_remote=True) as address:
         assert str(address).startswith("0.0.0.0:")
 

@@ -55,7 +55,7 @@ def test_records_are_batches_of_the_right_format(version: int) -> None:
     assert (batch.format, more) == ({0: "v0", 2: "v1", 11: "v2"}[version], [])
 
 
-def test_a_version_that_there_is_not() -> None:
+def test_unknown_version() -> None:
     with pytest.raises(UnsupportedVersionError):
         list(seeds(kafka.HeartbeatRequest, 99))
 

@@ -172,7 +172,7 @@ def test_no_more_bytes_than_are_asked_for() -> None:
     assert max(len(mutator(data, 40, number)) for number in range(300)) <= 40
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_reported() -> None:
     made = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
         kafka.HeartbeatRequest(group_id="g").encode(4), 4, rule="null where there is no null"
     )
