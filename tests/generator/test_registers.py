@@ -193,6 +193,6 @@ def test_error_codes_have_names_and_say_what_may_pass() -> None:
     (messages.LeaderRecoveryState, "RECOVERED RECOVERING"),
 ])  # fmt: skip
 def test_numbers_of_internal_topics_are_kafkas(register_: Any, want: str) -> None:
-    """Names in the order of their numbers, from 0, as the enums in the jars of Kafka 4.4.0 have them."""
+    """Compare the names, in the order of their numbers, with the enums in the jars of Kafka 4.4.0."""
     numbers = {name: number for number, name in enumerate(want.split()) if name != "-"}
     assert {register_.name_of(each): each.value for each in register_ if each != 127} == numbers

@@ -20,7 +20,7 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A format, and older formats that a log can contain in addition."""
+    """A record format, and the older formats of other batches in the same log."""
 
     named: str
     older: tuple[str, ...]

@@ -159,7 +159,6 @@ UNKNOWN_TOKEN = {
     ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
 ])  # fmt: skip
 def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) -> None:
-    """Check that secrets are hidden, even in frames whose version is unknown to the package."""
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # the page may break a line inside the secret

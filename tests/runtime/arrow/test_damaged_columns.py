@@ -107,7 +107,6 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_odd_values_are_rejected_as_row_by_row() -> None:
-    """Check odd values that an Arrow array of the message's type, or of a wider type, can hold."""
     random = Random(8)
     tried = refused = 0
     for number in range(30_000):

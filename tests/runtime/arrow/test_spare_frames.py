@@ -148,8 +148,7 @@ def segment(path: Path, random: Random) -> Path:
     return file
 
 
-def test_logs_that_are_read_one_after_the_other(tmp_path: Path) -> None:
-    """Check that each log's own reader reuses the memory of the previous reader."""
+def test_next_reader_reuses_the_memory_of_a_log(tmp_path: Path) -> None:
     files = [segment(tmp_path / f"t-{seed}", Random(seed)) for seed in range(8)]
     for file in files:
         [rows] = map(pa.array, log.columns(file))

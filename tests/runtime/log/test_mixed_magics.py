@@ -157,8 +157,9 @@ def test_batches_of_another_size_keep_their_format(tmp_path: Path, mixture: Mixt
 
 
 @with_codecs
-def test_compaction_by_the_rule_of_each_message(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """Check that the last record of each key is kept, and a tombstone is removed after its retention time."""
+def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
+    tmp_path: Path, mixture: Mixture, codec: str
+) -> None:
     expected = log_of(tmp_path / "t-0", mixture, codec)
     last = {record.key: record.offset for _, record in expected}
     kept = [(name, record) for name, record in expected if last[record.key] == record.offset]

@@ -313,7 +313,6 @@ def test_files_next_to_segments(logs: Path) -> None:
 
 
 def test_position_of_an_invalid_record(tmp_path: Path) -> None:
-    """Check the position of an invalid record with a valid checksum, as a faulty producer would write it."""
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
     batch[61] = 0x70  # the length of the record

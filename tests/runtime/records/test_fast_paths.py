@@ -124,7 +124,6 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize(("attribute", "value"), [(name, value) for name, values in ODD.items() for value in values])
 def test_unusual_records_between_ordinary_records(attribute: str, value: Any) -> None:
-    """Check that unusual records between ordinary ones give the same bytes or error as on the general path."""
     records = [Record(0, 5, b"k", b"v" * 70), Record(1, 6, None, b""), Record(2, 7, b"k", None)]
     setattr(records[1], attribute, value)
     found = []

@@ -271,8 +271,7 @@ def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -
 
 
 @pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
-def test_changed_bytes_break_the_checksum(name: str, what: str, text: str, value: Any) -> None:
-    """Check that each changed byte breaks the checksum, unless the checksum does not cover it."""
+def test_changed_bytes_break_the_checksum_that_covers_them(name: str, what: str, text: str, value: Any) -> None:
     data = golden(text)
     covered = len(golden(text.partition("@")[0])) + 4
     for at in range(covered, len(data)):

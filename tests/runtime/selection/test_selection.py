@@ -157,7 +157,6 @@ def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:
 
 
 def test_tagged_array_is_omitted_when_empty() -> None:
-    """Check FetchResponse v16, whose tagged array of nodes is omitted if it is empty."""
     nodes = select(messages.FetchResponse, "node_endpoints[].host", "node_endpoints[].port")
     empty = messages.FetchResponse().encode(16)
     full = messages.FetchResponse(node_endpoints=[NodeEndpoint(node_id=1, host="b1", port=1)]).encode(16)

@@ -236,8 +236,9 @@ def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None
     (("broker", f"orders-0.{'b' * 32}-delete/{0:020}.log"), r"but broker, orders-0\.b{32}-delete/; "),
     (("oAtiIQ95REujbuzNd_lkLQ/0.rsm-manifest", *map(str, range(8))), "but 0, 1, 2, 3, 4 and 4 more; "),
 ])  # fmt: skip
-def test_folder_without_segments(tmp_path: Path, scheme: str, names: tuple[str, ...], text: str) -> None:
-    """Check that the error for a path without segments lists the folder's content."""
+def test_folder_without_segments_is_listed_in_the_error(
+    tmp_path: Path, scheme: str, names: tuple[str, ...], text: str
+) -> None:
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

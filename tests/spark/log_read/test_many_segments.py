@@ -133,8 +133,7 @@ def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.Monke
         assert left == [{k: v for k, v in row.items() if k != "_error"} for row in found if row["_error"] is None]
 
 
-def test_error_names_its_own_segment(tmp_path: Path) -> None:
-    """Check that the error comes after the rows of earlier splits."""
+def test_error_comes_after_the_rows_of_earlier_splits(tmp_path: Path) -> None:
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

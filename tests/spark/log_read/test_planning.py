@@ -174,7 +174,6 @@ def test_a_micro_batch_lists_the_partitions_that_have_news_once(
 
 
 def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that tasks grow unless an option sets their size. The whole log is read either way."""
     size = len(batch(0))
     for base in (0, 500):
         segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))

@@ -201,8 +201,7 @@ def test_damage_is_a_row_of_one_micro_batch(tmp_path: Path) -> None:
     assert [(row["offset"], row["_error"]) for row in part] == [(n, None) for n in range(10, 15)]
 
 
-def test_open_transactions(tmp_path: Path, logs: Path) -> None:
-    """Check that records appear after their commit, and that the stream finally returned the rows of a query."""
+def test_records_appear_after_their_commit(tmp_path: Path, logs: Path) -> None:
     source = next((logs / "kafka4" / "alpha-txn-many-0").glob("*.log"))
     batches = [each.encode() for each in log.read(source)]
     folder = tmp_path / "alpha-txn-many-0"

@@ -129,7 +129,6 @@ def test_segment_renamed_between_listing_and_reading(
 def test_failed_read_is_not_taken_for_a_deletion(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, begins_later: bool
 ) -> None:
-    """Check that a failed read fails the task with the error number, unless the log proves a deletion."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base))
     reader = stream(tmp_path, failOnDataLoss="false")

@@ -189,7 +189,7 @@ class Looked(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check random transactions, even with an index that contradicts its log, and damage that makes them overlap."""
+    """Check random transactions, which may overlap because of damage or an index that contradicts its log."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

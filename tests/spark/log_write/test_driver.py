@@ -389,7 +389,6 @@ def test_writes_that_are_rejected_before_they_begin(
 @pytest.mark.parametrize("has_path", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_tables_are_rejected(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
-    """Check that tables, which could not be read, are rejected without creating a file."""
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
         writer = writer.option("path", str(tmp_path / "logs"))

@@ -65,7 +65,6 @@ def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path
 
 
 def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
-    """Check that all columns equal the library's results for the same log."""
     folder = SAMPLE / "orders-1"
     rows = {row.offset: row for row in load(spark, folder).collect()}
     for batch in log.read(folder):
