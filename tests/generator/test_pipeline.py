@@ -181,7 +181,7 @@ def test_folder_of_templates_that_does_not_exist(spec_set: SpecSet, tmp_path: Pa
         (b"{{ [] + 1 }}", "can only concatenate"),
         (b"\xff", "codec can't decode"),
         (b"not = Python", "cannot parse"),
-        (b"x = 1", "its first line must say"),
+        (b"x = 1", "its first line must contain"),
     ],
 )
 def test_errors_of_templates_are_reported(

@@ -1,6 +1,6 @@
 """The filter language. A filter is words separated by blanks, and a frame or batch must match all words.
 
-`api=Fetch` tests a column and `is=fault` a property. Any other word is a string to search for; a string that contains
+`api=Fetch` tests a column and `is=error` a property. Any other word is a string to search for; a string that contains
 `=` needs `text=` in front. Commas separate alternatives (`api=Fetch,Produce`), and `-` before a word excludes what the
 word matches. Words that contain blanks are quoted.
 """

@@ -160,7 +160,7 @@ class _Walk:
         item = here[-1].item
         other = old_tags.get(item.tag)
         if item.tag is not None and other is not None:
-            text = f"tag {item.tag} stood for {_described(other)} and now stands for {_described(item)}"
+            text = f"tag {item.tag} was {_described(other)} and is now {_described(item)}"
             self.add("TW911", here, text, "tag")
         elif item.tag is None and item.type.minimum:
             self.add("TW904", here, "the field was added to this version", "versions")
@@ -181,7 +181,7 @@ class _Walk:
             self.add("TW910", here, f"the tag was {old.tag} and is now {new.tag}", "tag")
         elif old.json_name != new.json_name and new.tag is not None:
             was, now = _described(old), _described(new)
-            self.add("TW943", here, f"tag {new.tag} stood for {was} and now stands for {now}", "name")
+            self.add("TW943", here, f"tag {new.tag} was {was} and is now {now}", "name")
         elif old.json_name != new.json_name:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 

@@ -64,10 +64,10 @@ def tag_findings(
         if holder is None and tag not in before:
             holder = _retired_holder(tag, field, pair.old, retired)
         if holder is not None and tag not in told:
-            text = f"tag {tag} {holder} and now stands for {tag_holder(field)}"
+            text = f"tag {tag} {holder} and is now {tag_holder(field)}"
             yield _field_change("TW926", new, field.tagged_versions & new.valid_versions, text, pair, field, "tag")
     for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *told}):
-        holder = f"stood for {tag_holder(before[tag])}" if tag in before else "was reserved"
+        holder = f"was {tag_holder(before[tag])}" if tag in before else "was reserved"
         text = f"tag {tag} {holder} and is now neither used nor in reservedTags; add it there"
         versions = before[tag].tagged_versions & offered if tag in before else NONE
         spot = Spot(pair.names, "reservedTags")
@@ -80,13 +80,13 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
         return None
     if old.tagged_versions & new.tagged_versions & common:
         return None  # the layouts of a common version prove the change
-    return f"stood for {tag_holder(old)}"
+    return f"was {tag_holder(old)}"
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
     """Describe the retired field that had the tag; None if the tag is not retired, or if it is the same field."""
     if retired.get(tag):
-        return None if retired[tag] == tag_holder(field) else f"once stood for {retired[tag]}"
+        return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
 
 
@@ -111,7 +111,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
             if field.required and pair.old is not _NOTHING and not (twin is not None and twin.required):
                 versions, text = (
                     field.versions & new.valid_versions,
-                    "the constructor did not ask for the field and now does",
+                    "the constructor did not require the field and now does",
                 )
                 yield _field_change("TW951", new, versions, text, pair, field, "required")
             if twin is not None and twin.record_formats != field.record_formats:

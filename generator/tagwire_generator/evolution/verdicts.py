@@ -124,7 +124,7 @@ def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> It
 
 
 def _taken_key(new: MessageSpec, old_name: str) -> Finding:
-    text = f"apiKey {new.api_key} was that of {old_name} and is now that of {new.name}, which has other bytes"
+    text = f"apiKey {new.api_key} belonged to {old_name} and now belongs to {new.name}, whose bytes differ"
     return change("TW925", new, new.valid_versions, text, spot=Spot(key="apiKey"))
 
 

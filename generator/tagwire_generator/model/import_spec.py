@@ -50,9 +50,7 @@ class ImportSpec:
                 yield Violation("TW315", _KEY, text)
                 return
             if later < earlier:
-                text = (
-                    f"{said} goes back from version {earlier} to {later} in {versions}; a later version can't do that"
-                )
+                text = f"{said} decreases from {earlier} to {later} in {versions}; it must not decrease"
                 yield Violation("TW315", _KEY, text)
                 return
         if ranges and ranges[-1][0].highest != HIGHEST:

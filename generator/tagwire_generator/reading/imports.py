@@ -331,7 +331,7 @@ class _Uses:
             return None
         found = None if self.shared.is_circular(name) else self.shared.read(name).message
         if found is None:
-            text = f"the shared struct {name} has errors; mend {known.spec.file} first"
+            text = f"the shared struct {name} has errors; fix {known.spec.file} first"
             reading.report("TW314", part.place("name"), text, because=known.spec.file)
         return found
 
@@ -342,7 +342,7 @@ class _Uses:
             text = f"{spec.name} has no versions any more; remove the import"
         elif not ranges and len(valid) > 1:
             example = f'"structVersions": {{"0+": {valid.lowest}}}'
-            text = f"{spec.name} has versions {valid}; say which of them each version uses, as in {example}"
+            text = f"{spec.name} has versions {valid}; list the version that each version uses, as in {example}"
         for versions, number in ranges:
             if number not in valid:
                 text = f"versions {versions} use version {number} of {spec.name}, which has versions {valid}"

@@ -230,7 +230,7 @@ def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
         message = f"the file ends here; expected {_expected(accepted)}"
         return source.problem("TW103", line, column, message)
     if accepted == {"$END"}:
-        message = f"unexpected {_shown(token)} after the end of the spec; a file holds one JSON object"
+        message = f"unexpected {_shown(token)} after the end of the spec; a file contains one JSON object"
         return source.problem("TW104", error.line, error.column, message)
     message = f"unexpected {_shown(token)}; expected {_expected(accepted)}"
     return source.problem("TW103", error.line, error.column, message)

@@ -371,7 +371,7 @@ def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) 
     assert "the new version would change released versions:" in result.stderr
     assert "PingRequest 3: the field was removed from this version (TW905)" in result.stderr
     result = run("PingRequest", "--field", "U", "--type", "bool", "--tag", "5", *words, code=1)
-    assert "tag 5 stood for t (int8) and now stands for u (bool) (TW911)" in result.stderr
+    assert "tag 5 was t (int8) and is now u (bool) (TW911)" in result.stderr
     assert specs(project) == (REQUEST, RESPONSE)
     (project / "specs/PingRequest.json").write_text(released)
     (project / "specs/PingResponse.json").write_text(new(RESPONSE))

@@ -110,7 +110,7 @@ def test_unknown_name_gets_the_closest_suggestion() -> None:
 
 def test_struct_with_errors_is_reported_with_its_file() -> None:
     problem = only({**OTHERS, "User.json": user('{ "name": "Broken" }', of("Broken"))}, "User.json")
-    assert problem.message == "the shared struct Broken has errors; mend Broken.json first"
+    assert problem.message == "the shared struct Broken has errors; fix Broken.json first"
 
 
 @pytest.mark.parametrize("name", ["Ping", "Pong"])
@@ -128,7 +128,7 @@ def test_a_struct_that_imports_itself() -> None:
 
 def test_the_remedy_for_a_struct_with_versions() -> None:
     problem = only({**OTHERS, "User.json": user('{ "name": "Point" }', of("Point"))}, "User.json")
-    assert problem.message.endswith('say which of them each version uses, as in "structVersions": {"0+": 0}')
+    assert problem.message.endswith('list the version that each version uses, as in "structVersions": {"0+": 0}')
 
 
 def test_structs_in_the_versions_of_their_user() -> None:

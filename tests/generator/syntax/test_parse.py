@@ -127,7 +127,7 @@ def test_nesting_is_bounded(depth: int, rules: list[str]) -> None:
         ('{"a" 1}', "unexpected '1'; expected ':'"),
         ("{a: 1}", "unexpected 'a'; keys and strings are written in double quotes"),
         ("{} # end", "unexpected '#'; a comment is // to the end of the line, or /* ... */"),
-        ('{"a": 1}}', "unexpected '}' after the end of the spec; a file holds one JSON object"),
+        ('{"a": 1}}', "unexpected '}' after the end of the spec; a file contains one JSON object"),
         ('{"a": 01}', "unexpected '1'; expected '}' or ','"),
         ('{"a": ...}', "unexpected '.'; a number is written as in JSON, and nothing can be abbreviated with dots"),
         ('{"a":\N{NO-BREAK SPACE}1}', "unexpected '\\xa0'; this is not JSON"),

@@ -7,7 +7,7 @@ HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
 WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'
 MENDED = {"type": "data", "name": "FooData", "validVersions": "0", "flexibleVersions": "none", "fields": []}
 
-REST = "after the end of the spec; a file holds one JSON object; it is left out"
+REST = "after the end of the spec; a file contains one JSON object; it is ignored"
 
 
 def source(text: str) -> SpecText:

@@ -49,7 +49,7 @@ frame 1, request, alice
 
 
 MetadataRequest v12
- / filter  ! faults  p pair  g go to  f follow  ? help  q quit"""
+ / filter  ! errors  p pair  g go to  f follow  ? help  q quit"""
 
 
 def test_the_first_screen(capture: Path) -> None:
@@ -118,7 +118,7 @@ def test_filters_are_typed(capture: Path) -> None:
         assert "2 of 5 frames  filter api=Metadata dir=req" in screen_text(app)
         await pilot.press("exclamation_mark")
         await settle(pilot)
-        assert app.entries.view.text == "api=Metadata dir=req is=fault"
+        assert app.entries.view.text == "api=Metadata dir=req is=error"
         assert app.entries.entry == 3
         await pilot.press("escape")
         await settle(pilot)
@@ -176,7 +176,7 @@ def test_compressed_records_are_shown_decompressed() -> None:
         await pilot.press("g", "3", "enter", "tab", "end", "up", "up", "up")
         await settle(pilot)
         shown = screen_text(app)
-        assert ", unpacked" in shown
+        assert ", decompressed" in shown
         assert "[4]  key 'order-" in shown
         assert app.bytes.buffer.data != app.listing.look(2).data
         begin = app.bytes.begin

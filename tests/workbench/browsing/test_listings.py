@@ -84,8 +84,8 @@ def test_frames_have_facts_and_partners(capture: Path) -> None:
         ("id=8", [2]),
         ("conn='r 2'", [2, 5]),
         ("client=ALICE", [1]),
-        ("is=fault", [4, 5]),
-        ("-is=fault dir=req", [1, 2]),
+        ("is=error", [4, 5]),
+        ("-is=error dir=req", [1, 2]),
         ("ORDERS", [2]),
         ("alice", [1, 5]),
         ("'alice'\"'\"'s tool'", [1]),
@@ -105,7 +105,7 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
         ("api=Fetsch", "api=Fetsch: there is no such API; did you mean 'Fetch'?"),
         ("version=x", "version=x: 'x' is not a number or a range such as 3-5"),
         ("dir=up", "dir=up: a direction is request or response"),
-        ("is=odd", "is=odd: expected fault"),
+        ("is=odd", "is=odd: expected error"),
         ('"a', "the filter '\"a' can't be read: no closing quotation"),
     ],
 )
@@ -150,13 +150,13 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
     assert cells[0][-2:] == ("e\\x1b[31m\\n\u65e5", "a,b 1")
     assert [each[2:4] for each in cells[1:]] == [("?", ""), ("not a frame", ""), ("API 32767", "1")]
     assert found(listing, "conn='a,b 1'") == [1]
-    assert found(listing, "is=fault") == [2, 3, 4]
+    assert found(listing, "is=error") == [2, 3, 4]
     assert all(listing.look(entry).explained.fault for entry in (1, 2, 3))
 
 
 def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
     listing = read(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
-    assert found(listing, "is=fault") == [1]
+    assert found(listing, "is=error") == [1]
     assert "tagwire_records has no RequestHeader" in listing.look(0).explained.fault
 
 
@@ -319,7 +319,7 @@ def test_a_damaged_batch_and_what_is_no_batch(tmp_path: Path) -> None:
     path.write_bytes(bytes(data) + b"\x01" * 40)
     listing = read(path)
     assert listing.count == 7
-    assert found(listing, "is=fault") == [2, 7]
+    assert found(listing, "is=error") == [2, 7]
     assert list(listing.cells(6))[:3] == ["7", path.name, "not a batch"]
     assert listing.look(1).explained.fault != "" and listing.look(6).explained.fault != ""
 

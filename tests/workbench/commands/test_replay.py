@@ -154,7 +154,7 @@ def test_missing_responses_abandon_only_their_connection(
 def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.MetadataRequest).reply(raw=bytes.fromhex("00000005 00000001 00"))
     code, out, _ = run(capture(tmp_path, ASKED, frame(METADATA, 12)), peer.address)
-    assert code == 1 and "expected a MetadataResponse, received what can't be read: MetadataResponse v12" in out
+    assert code == 1 and "expected a MetadataResponse, received an unreadable response: MetadataResponse v12" in out
 
 
 def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_new_versions_alone(tmp_path: Path) -> None:
         "NewHeader": "0",
         "PlainHeader": "0",
     }
-    with pytest.raises(SpecError, match="give another folder"):
+    with pytest.raises(SpecError, match="specify another folder"):
         plan_drafts(folder, folder / "." / "", only_new=True)
 
 
@@ -271,7 +271,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     plan_drafts(folder, out).apply()
     assert plan_drafts(folder, out).changed == {}
     write(out, REQUEST)
-    with pytest.raises(SpecError, match=r"FooRequest\.json: exists already with other content"):
+    with pytest.raises(SpecError, match=r"FooRequest\.json: already exists with other content"):
         plan_drafts(folder, out)
 
 

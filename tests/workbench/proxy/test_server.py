@@ -211,7 +211,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
         assert len(proxy.listeners) == 2
 
     [problem] = proxied(peer, play).problems
-    assert problem.endswith("passed on as it is, and so are further servers: there are 2 listeners already")
+    assert problem.endswith("is not replaced, nor are the addresses of further servers: there are 2 listeners already")
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
@@ -395,4 +395,4 @@ def test_without_secrets(tmp_path: Path) -> None:
         file.add(frame(2, secret[:-4]))
     (row,) = path.read_text().splitlines()
     assert json.loads(row)["hex"] == empty.hex()
-    assert len(problems) == 1 and "a request is not recorded, for it can't be redacted: " in problems[0]
+    assert len(problems) == 1 and "a request is not recorded, because it can't be redacted: " in problems[0]

@@ -109,7 +109,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
 def _refuse_hostile(jar: Path, name: str) -> None:
     parts = name.split("/")
     if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
-        raise SpecError(f"{jar}: the entry {name!r} leads out of the archive", file=str(jar))
+        raise SpecError(f"{jar}: the entry {name!r} points outside the archive", file=str(jar))
 
 
 def _bounded(data: bytes, origin: str) -> bytes:
@@ -145,6 +145,6 @@ def _component_of(path: Path, source: Path) -> str:
         if artifact in COMPONENTS:
             return COMPONENTS[artifact]
     raise SpecError(
-        f"{source}: unknown component; its path has none of {', '.join(COMPONENTS)}; give the component",
+        f"{source}: unknown component; its path has none of {', '.join(COMPONENTS)}; specify it with --component",
         file=str(source),
     )

@@ -73,5 +73,5 @@ def _without_rest(text: str) -> tuple[str, list[str]]:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]
             lines[-1] = lines[-1][: problem.column - 1]
-            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is left out"]
+            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is ignored"]
     return text, []

@@ -25,7 +25,7 @@ from tagwire_workbench.browsing.view import View
 
 _TICK: Final = 0.1
 """Seconds between updates of the display."""
-_FAULT: Final = "is=fault"
+_FAULT: Final = "is=error"
 
 
 class Browser(App[None]):
@@ -36,7 +36,7 @@ class Browser(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "ask('filter')", "filter", key_display="/"),
-        Binding("exclamation_mark", "faults", "faults", key_display="!"),
+        Binding("exclamation_mark", "errors", "errors", key_display="!"),
         Binding("p", "partner", "pair"),
         Binding("a", "narrow('api')", "this API", show=False),
         Binding("c", "narrow('conn')", "this connection", show=False),
@@ -191,7 +191,7 @@ class Browser(App[None]):
         self.take_over()
         return True
 
-    def action_faults(self) -> None:
+    def action_errors(self) -> None:
         text = self.entries.view.text
         self.apply_filter(text.replace(_FAULT, "") if _FAULT in text else f"{text} {_FAULT}")
 

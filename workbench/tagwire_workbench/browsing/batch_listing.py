@@ -227,10 +227,10 @@ class BatchListing(Listing):
 
     def _property(self, term: Term) -> Test:
         names = {"control": "is_control", "transactional": "is_transactional"}
-        if term.value == "fault":
+        if term.value == "error":
             return self.is_faulty
         if term.value not in names:
-            raise FilterError(f"is={term.value}: expected fault, {', '.join(names)}")
+            raise FilterError(f"is={term.value}: expected error, {', '.join(names)}")
 
         def test(entry: int) -> bool:
             try:

@@ -232,6 +232,6 @@ def _direction(term: Term, value: str) -> int:
 
 
 def _property(term: Term, is_faulty: Test) -> Test:
-    if term.value != "fault":
-        raise FilterError(f"is={term.value}: expected fault")
+    if term.value != "error":
+        raise FilterError(f"is={term.value}: expected error")
     return is_faulty

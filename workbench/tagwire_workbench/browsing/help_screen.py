@@ -18,7 +18,7 @@ Keys
   p    go to the response of a request, or to the request of a response
   g    go to a number
   /    filter             Escape  clear the filter
-  !    only faults        a  only this API     c  only this connection
+  !    only errors        a  only this API     c  only this connection
   f    stay on the last entry while the input grows
   ?    this help          q  quit
 """
@@ -26,13 +26,13 @@ _FILTERS = """\
 A filter is words with blanks between; a frame must match all of them:
   {keys}
   api=Fetch,Produce    either of them       version=12-   12 or higher
-  -api=Heartbeat       anything but         is=fault      what can't be read
+  -api=Heartbeat       anything but         is=error      entries with errors
   orders, text=a=b     bytes have this text, also where they are packed
 """
 _LOG_FILTERS = """\
 A filter is words with blanks between; a batch must match all of them:
   {keys}
-  offset=100-200       has such an offset   is=fault      what can't be read
+  offset=100-200       has such an offset   is=error      entries with errors
   codec=gzip,zstd      either of them       -is=control   anything but
   orders, text=a=b     a key, value or header has this text
 """

@@ -147,7 +147,7 @@ def _rest(buffer: Buffer, begin: int, end: int) -> Item:
 
 
 def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
-    inside = buffer if node.unpacked is None else Buffer(f"{node.path}, unpacked", node.unpacked)
+    inside = buffer if node.unpacked is None else Buffer(f"{node.path}, decompressed", node.unpacked)
     is_branch = next(node.parts(), None) is not None
     make = (lambda: _children(node, inside, details)) if is_branch else None
     value = _telling(node, details) if is_branch and name.startswith("[") else _value(node, details)

@@ -73,7 +73,7 @@ def command(
       tagwire browse frames.jsonl.gz
       tagwire browse frames.jsonl --follow --filter 'api=Produce'
       tagwire browse traffic.pcap --port 9093
-      tagwire browse /var/lib/kafka/orders-0 --filter is=fault
+      tagwire browse /var/lib/kafka/orders-0 --filter is=error
     """
     from tagwire_cli.explaining.units import ExplainSettings
     from tagwire_cli.input.filters import FilterError

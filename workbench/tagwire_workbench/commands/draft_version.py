@@ -29,11 +29,11 @@ def command(
 
     This applies the first draft of KIP-482: each request and response in DIR gets
     a new version with the fields of the version before it, in which each struct
-    begins with its optional fields (versionsWithOptional). Such a version can only
-    follow plain ones, so flexible versions are removed first, along with
-    everything that only they have. A message that is flexible from the start has
-    its first version rewritten as a plain one. Headers go back to plain versions;
-    other messages stay as they are.
+    begins with its optional fields (versionsWithOptional). It can only follow
+    inflexible versions, so flexible versions, and fields that only they have, are
+    removed first. If a message is flexible from the start, its first version is
+    rewritten as an inflexible one. Headers become inflexible; other messages do
+    not change.
 
     The drafts are written to the folder of --output in normal form, without
     comments. With --in-place, comments are kept, and a spec that would lose a
@@ -54,7 +54,7 @@ def command(
     from tagwire_workbench.drafting.draft_version import plan_drafts
 
     if in_place == (output is not None):
-        raise click.UsageError("give --output DIR2, or --in-place to edit the specs in DIR, but not both")
+        raise click.UsageError("specify --output DIR2, or --in-place to edit the specs in DIR, but not both")
     if only_new and in_place:
         raise click.UsageError("--only-new would replace all other versions; use --output instead of --in-place")
     settings = load(find_root(Path.cwd()))

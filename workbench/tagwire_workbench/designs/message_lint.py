@@ -71,14 +71,18 @@ def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions
 def _first_letter(place: _Place) -> _Found:
     name = place.field.name
     if not name[0].isupper():
-        yield place.finding("TL31", "name", f"{name} begins with a small letter; write {name[0].upper()}{name[1:]}")
+        yield place.finding(
+            "TL31", "name", f"{name} begins with a lower-case letter; write {name[0].upper()}{name[1:]}"
+        )
 
 
 def _taken_name(place: _Place) -> _Found:
     name = place.field.name
     if attribute_name(name) != snake_case(name):
         yield place.finding(
-            "TL32", "name", f"{name} becomes {attribute_name(name)}, since Python or the class has taken it"
+            "TL32",
+            "name",
+            f"{name} becomes {attribute_name(name)}, because the name is reserved by Python or the class",
         )
 
 
@@ -186,20 +190,20 @@ def _deprecated_versions(spec: MessageSpec) -> _Found:
             "TL91", spec, "", f"{spec.name} does not say why versions are deprecated", "deprecatedVersions"
         )
     if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
-        text = f"the newest version {spec.valid_versions.highest} is deprecated, and nothing says what to use instead"
+        text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
         yield Finding.of("TL93", spec, "", text, "deprecatedVersions")
 
 
 def _deprecated_structs(spec: MessageSpec) -> _Found:
     for struct in spec.own_structs:
         if struct.deprecated == "":
-            yield Finding.of("TL91", spec, "", f"{struct.name} is deprecated, but nothing says why", "commonStructs")
+            yield Finding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
 
 
 def _deprecated_field(place: _Place) -> _Found:
     field = place.field
     if field.deprecated == "":
-        yield place.finding("TL91", "deprecated", f"{field.name} is deprecated, but nothing says why")
+        yield place.finding("TL91", "deprecated", f"{field.name} is deprecated without a reason")
     if field.deprecated is not None and field.map_key:
         yield place.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
 

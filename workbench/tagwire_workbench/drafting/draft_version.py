@@ -142,7 +142,7 @@ def plan_drafts(
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
-        raise SpecError(f"{folder}: the new versions would replace all others; give another folder for them")
+        raise SpecError(f"{folder}: the new versions would replace all others; specify another folder for them")
     sources = _sources(folder, options)
     cuts = _cuts(sources)
     drafts: list[Draft] = []
@@ -171,7 +171,7 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     """Raise SpecError if writing a draft would lose content of an existing file, or change a released version."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
-        text = "exists already with other content; remove it, or give another folder"
+        text = "already exists with other content; remove it, or specify another folder"
         raise SpecError(f"{there[0]}: {text}", file=str(there[0]))
     reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
@@ -184,7 +184,7 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
         raise SpecError("\n".join(["the draft would change released versions:", *told, remedy]), file=findings[0].file)
     gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
     if gone:
-        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; give another folder with --output")
+        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; specify another folder with --output")
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:

@@ -20,7 +20,7 @@ from tagwire_workbench.mocking.values import Scene, Setting, ValueReader, evalua
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found, read_tree
 
 _KINDS: Final = {
-    "string": "a text",
+    "string": "a string",
     "number": "a number",
     "integer": "an integer",
     "boolean": "true or false",

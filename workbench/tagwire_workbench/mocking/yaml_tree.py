@@ -146,7 +146,7 @@ def _nodes(data: bytes) -> Any:
     try:
         return loader.get_single_node()
     except (ValueError, OverflowError):  # PyYAML raises these for invalid escapes and version numbers
-        problem = "a number that YAML does not have"
+        problem = "an invalid number"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 
 
@@ -174,7 +174,7 @@ class _Maker:
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
-            self.tree.add_error(steps, f"the tag {node.tag} has no meaning here")
+            self.tree.add_error(steps, f"the tag {node.tag} is not supported")
         self.around.append(node)
         made = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
         self.around.pop()
@@ -189,7 +189,7 @@ class _Maker:
                 continue
             inner = (*steps, name)
             if name in made:
-                self.tree.faults.append((_place(key), f"the key {name!r} is there twice"))
+                self.tree.faults.append((_place(key), f"the key {name!r} is duplicated"))
             self.tree.keys[inner] = _place(key)
             made[name] = self.made(value, inner)
         return made
@@ -206,7 +206,7 @@ class _Maker:
             return text
         kind = _SCALARS.get(name)
         if kind is None:
-            self.tree.add_error(steps, f"the tag {node.tag} has no meaning here")
+            self.tree.add_error(steps, f"the tag {node.tag} is not supported")
         elif len(node.value) > _LONGEST:
             self.tree.add_error(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
         elif not re.fullmatch(kind.pattern, node.value):

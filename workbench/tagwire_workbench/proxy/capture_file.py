@@ -180,7 +180,7 @@ class CaptureFile:
             if self._on_problem is not None:
                 side = "request" if frame.is_request else "response"
                 self._on_problem(
-                    f"connection {frame.connection}: a {side} is not recorded, for it can't be redacted: {error}"
+                    f"connection {frame.connection}: a {side} is not recorded, because it can't be redacted: {error}"
                 )
             return None
         return replace(frame, data=data)

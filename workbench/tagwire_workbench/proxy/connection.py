@@ -120,7 +120,7 @@ class ProxyConnection:
             self._is_unpaired_noted = True
             self._note(
                 "from the server",
-                f"byte {offset}: a response to no request; such responses are passed on, and not recorded",
+                f"byte {offset}: a response without a request; such responses are passed on, and not recorded",
             )
         return frame
 
@@ -137,8 +137,8 @@ class ProxyConnection:
         except TagwireError as error:
             self._note(
                 "from the server",
-                f"byte {offset}: the response to API {request.api_key} v{request.version} passes on as it is, with the "
-                f"addresses in it: {error}",
+                f"byte {offset}: the response to API {request.api_key} v{request.version} is passed on unchanged, "
+                f"including its addresses: {error}",
             )
             return frame
 

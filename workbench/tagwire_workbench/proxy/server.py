@@ -127,7 +127,7 @@ class _Listeners:
         """Report once that further servers get no listener. A cluster may advertise thousands of servers repeatedly."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
-            self.proxy.note(f"{server} is passed on as it is, and so are further servers: {reason}")
+            self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
         """Run a coroutine until it or the proxy ends."""

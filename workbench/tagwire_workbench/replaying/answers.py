@@ -117,7 +117,7 @@ def answer_differences(
     try:
         other = registry.decode_response(received, api_key, version)
     except TagwireError as error:
-        return [Difference("", f"a {type(one.message).NAME}", f"what can't be read: {error}")]
+        return [Difference("", f"a {type(one.message).NAME}", f"an unreadable response: {error}")]
     carried.learn(one.message, other.message)
     name = type(one.message).NAME
     found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]

@@ -46,7 +46,7 @@ class Summary:
     def question(self) -> str:
         """The question that the measurement answers, in words."""
         compared = f"against {self.against}" if self.against else "against the format that each batch has"
-        changes = [f"packed with {self.codec}" if self.codec else ""]
+        changes = [f"compressed with {self.codec}" if self.codec else ""]
         if self.size:
             changes.append(f"at most {self.size.bytes} bytes a batch" if self.size.bytes else "")
             changes.append(f"at most {self.size.records} records a batch" if self.size.records else "")
@@ -100,7 +100,19 @@ def print_summary(summary: Summary) -> None:
 
 
 def _columns(title: str) -> tuple[Column, ...]:
-    names = ("batches", "records", "unpacked", "saved", "%", "packed", "saved", "%", "a batch", "a record", "left out")
+    names = (
+        "batches",
+        "records",
+        "uncompressed",
+        "saved",
+        "%",
+        "compressed",
+        "saved",
+        "%",
+        "a batch",
+        "a record",
+        "left out",
+    )
     return (Column(title, style="cyan"), *(Column(name, is_number=True) for name in names))
 
 

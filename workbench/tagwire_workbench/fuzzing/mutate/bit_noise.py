@@ -24,7 +24,7 @@ def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple
         patch = change(data, min(start, len(data)), random)
         if data[patch.start : patch.end] != patch.data:
             return what, site.path if site else "", patch
-    return "a byte more", site.path if site else "", Patch(len(data), len(data), b"\0")
+    return "a byte appended", site.path if site else "", Patch(len(data), len(data), b"\0")
 
 
 _TRIES: Final = 8
@@ -70,7 +70,7 @@ _CHANGES: Final[tuple[tuple[str, Callable[[bytes, int, Random], Patch]], ...]] =
     ("one higher or lower", _step),
     ("one higher or lower", _step),
     ("an extreme length or number", _bound),
-    ("bytes more", _insert),
+    ("bytes inserted", _insert),
     ("bytes missing", _delete),
     ("bytes doubled", _double),
     ("another marker", _marker),

@@ -119,7 +119,7 @@ def _fixed(read: Input, site: Site, random: Random) -> _Change | None:
         return _value(read, site, "extreme number", random.choice(fitting))
     if isinstance(type, Fixed) and wire.name in ("uuid", "float64"):
         ends = (bytes(wire.width), b"\xff" * wire.width, b"\x7f\xf0".ljust(wire.width, b"\0"))
-        return _put(read, site, "odd bits", random.choice([*ends, random.randbytes(wire.width)]))
+        return _put(read, site, "unusual bits", random.choice([*ends, random.randbytes(wire.width)]))
     return _value(read, site, "another value", random.choice(wire.samples))
 
 
@@ -133,7 +133,7 @@ def _sized(read: Input, site: Site, random: Random) -> _Change | None:
     if type.wire.family == "text":
         unit = random.choice(_TEXTS)
         text = unit * (length // len(unit.encode()))
-        return _value(read, site, f"text of {what}", text + "a" * (length - len(text.encode())))
+        return _value(read, site, f"string of {length} bytes", text + "a" * (length - len(text.encode())))
     if type.wire.__class__ is BinaryType:
         return _value(read, site, what, random.choice((bytes(length), random.randbytes(length))))
     return _value(read, site, "another value", random.choice(type.wire.samples))
@@ -208,7 +208,7 @@ def _turn(read: Input, site: Site, random: Random) -> _Change | None:
     turned = b"".join(reversed(parts))
     if turned == b"".join(parts):
         return None
-    return "turned around", splice(read, site, site.head, site.inner[-1].end, turned)
+    return "reversed", splice(read, site, site.head, site.inner[-1].end, turned)
 
 
 def _struct(read: Input, site: Site, random: Random) -> _Change | None:
@@ -263,7 +263,7 @@ def _trade(read: Input, site: Site, random: Random) -> _Change | None:
         return None
     between = read.data[first.end : second.start]
     traded = entry_bytes(_tag(first), data[1]) + between + entry_bytes(_tag(second), data[0])
-    return "bytes traded", splice(read, site, first.start, second.end, traded)
+    return "values swapped", splice(read, site, first.start, second.end, traded)
 
 
 def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
