@@ -310,7 +310,7 @@ class Connection(_Side):
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:
-            check_kind(request, -1, "request")
+            check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
             # Encode first: a search for losses takes longer, and encoding often finds losses itself.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]

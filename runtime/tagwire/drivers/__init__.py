@@ -51,7 +51,7 @@ class BasePeer:
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
     """Yield the host and port of an address; turn an OSError into a PeerConnectionError. Raises AddressError."""
-    where = Address.parse(address) if isinstance(address, str) else Address(*address)
+    where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where
     except OSError as error:

@@ -57,13 +57,14 @@ def names_request(cls: type[Message]) -> bool:
     )
 
 
-def check_kind(message: Any, version: int, kind: str) -> None:
+def check_kind(message: Any, version: int | None, kind: str) -> None:
     """Raise EncodeError unless the message has this kind, "request" or "response"."""
     found = getattr(message, "KIND", None)
-    if found is None:
+    if found is None or isinstance(message, type):
         from tagwire.text_format import shown
 
-        raise EncodeError(f"expected a {kind}, got {shown(message)}", message_name=kind, version=version, path="")
+        got = f"the class {message.__name__}" if isinstance(message, type) else shown(message)
+        raise EncodeError(f"expected a {kind}, got {got}", message_name=kind, version=version, path="")
     if found != kind:
         from tagwire.text_format import a_kind
 
@@ -111,7 +112,7 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     return completed
 
 
-def _refusal(message: Message, version: int, reason: str) -> EncodeError:
+def _refusal(message: Message, version: int | None, reason: str) -> EncodeError:
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 

@@ -367,6 +367,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """
         from tagwire.frames.error_codes import error_register, errors_in
 
+        check_kind(message, None, "response")
         register = error_register(self)
         return () if register is None else tuple(errors_in(message, register))
 

@@ -10,13 +10,13 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.format_set import AUTO, Formats
 from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
-from tagwire.text_format import count
+from tagwire.text_format import count, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +108,8 @@ def committed(
     fill the requested size. With `start`, the requested offset, earlier records in the same batch are left out. Raises
     DecodeError, LimitError.
     """
+    if not hasattr(partition, "aborted_transactions"):
+        raise TagwireError(f"expected a partition of a FetchResponse, got {shown(partition)}; read_batches takes bytes")
     aborted = deque(sorted((each.first_offset, each.producer_id) for each in partition.aborted_transactions or ()))
     open_aborted: set[int] = set()
     for batch in read_batches(partition.records or b"", format, limits, partial=True):

@@ -12,6 +12,7 @@ import pytest
 
 import tagwire
 import tagwire_messages as messages
+from tagwire.addresses import AddressError
 from tagwire.testing.peer import Address, MockPeer, Reply, Send
 
 TLS = Path(__file__).parents[2] / "data" / "tls"
@@ -115,6 +116,12 @@ def test_peer_that_does_not_exist(driver: Any) -> None:
         address = Address(*closed.getsockname())
     with pytest.raises(tagwire.PeerConnectionError, match=f"{address} can't be reached: "):
         driver(address)
+
+
+@pytest.mark.parametrize("address", ["localhost", ("localhost", "x"), ("localhost",), 5, None])
+def test_a_value_that_is_not_an_address(address: Any) -> None:
+    with pytest.raises(AddressError, match="expected an address HOST:PORT"):
+        tagwire.connect(address, messages.registry)
 
 
 @both

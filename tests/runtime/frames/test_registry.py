@@ -3,7 +3,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sample_messages import registry
@@ -159,6 +159,8 @@ def test_a_header_keeps_its_unknown_tags() -> None:
         ),
         (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
         (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
+        (lambda: registry.encode_request(cast("Any", PollRequest), 2), "", "got the class PollRequest"),
+        (lambda: registry.errors(cast("Any", None)), "", "expected a response, got None"),
         (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
         (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
         (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),

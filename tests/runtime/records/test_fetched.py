@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
+import tagwire
 from tagwire import records
 from tagwire_messages.fetch_response import AbortedTransaction, PartitionData
 
@@ -49,3 +50,9 @@ def test_a_builder_has_a_length() -> None:
     assert (len(builder), bool(builder)) == (0, True)
     builder.append(b"k").append(b"l")
     assert len(builder) == 2
+
+
+@pytest.mark.parametrize("value", [b"".join(LOG), None])
+def test_a_value_that_is_not_a_partition(value: object) -> None:
+    with pytest.raises(tagwire.TagwireError, match=r"expected a partition of a FetchResponse, got .*read_batches"):
+        next(records.committed(value))
