@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tagwire_spark.files.storage import folder_of, is_remote
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def folder_name(file: str) -> str:
     """Return the path or URL of the folder that contains a segment."""
-    return folder_of(file) if is_remote(file) else str(Path(file).parent)
+    return folder_of(file) if is_remote(file) else os.path.dirname(file)  # noqa: PTH120 - called for each segment
 
 
 def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
@@ -33,10 +33,11 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
     one with the largest last segment.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
+    real = cache(lambda folder: folder if is_remote(folder) else os.path.realpath(folder))
     for whole in wholes:
         folder = folder_name(whole.file)
         key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # replicas need a partition number
-        known = folders.setdefault(key, {}).setdefault(folder if is_remote(folder) else os.path.realpath(folder), {})
+        known = folders.setdefault(key, {}).setdefault(real(folder), {})
         name = whole.file.rpartition("/")[2]
         if name in known and not query.longest:
             raise replicas_error(folder, folder_name(known[name].file), key)

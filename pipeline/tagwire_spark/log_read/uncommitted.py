@@ -119,8 +119,7 @@ def transactions_of(
     """Return the transactions of a partition. Raises LogError."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
-        for segment in partition.segments
-        for each in (segment.aborted_transactions if has_indexes else ())
+        for each in (partition.aborted_transactions if has_indexes else ())
     }
     known_to, entries = partition.latest_producers if has_indexes else (0, ())
     running = {
@@ -135,10 +134,11 @@ def transactions_of(
             known_to, running = reached.offset, dict(reached.running)
     last, end = None, known_to
     for segment, scan, headers in _headers(partition, known_to, query, reached):
-        if pc.any(headers.column("is_transactional")).as_py():
-            is_new = pc.greater_equal(headers.column("last_offset"), known_to)
-            wanted = headers.filter(pc.and_(headers.column("is_transactional"), is_new))
-            for row in wanted.to_pylist():
+        is_transactional = headers.column("is_transactional")
+        if is_transactional.true_count:
+            wanted = headers.filter(is_transactional)
+            is_new = pc.greater_equal(wanted.column("last_offset"), known_to)
+            for row in wanted.filter(is_new).to_pylist():
                 _follow(row, scan, running, followed, permissive=query.permissive)
         position, end = headers.column("position")[-1].as_py(), headers.column("last_offset")[-1].as_py() + 1
         stop = position + scan.size(position)

@@ -29,7 +29,7 @@ def is_partition(path: Path) -> bool:
         for each in found:
             if (name := log_file(each.name)) and name.kind in ("log", "checkpoint"):
                 return True
-            has_folders = has_folders or (each.is_dir() and not _is_hidden(Path(each.name)))
+            has_folders = has_folders or (each.is_dir() and not _is_hidden(each.name))
     return partition_name(path) is not None and not has_folders
 
 
@@ -58,12 +58,13 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
             return
         searched(path)
         way = (*way, path.resolve())
-        below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))
+        with os.scandir(path) as found:
+            below = sorted((each.name, each) for each in found if each.is_dir() and not _is_hidden(each.name))
     except OSError as error:
         raise unreadable(path, error) from None
-    for each in below:
-        if not (each.is_symlink() and _leads_back(each.resolve(), way)):
-            yield from _below(each, way, searched)
+    for name, each in below:
+        if not (each.is_symlink() and _leads_back((path / name).resolve(), way)):
+            yield from _below(path / name, way, searched)
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
@@ -71,8 +72,8 @@ def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
-def _is_hidden(path: Path) -> bool:
-    return path.name.startswith(".") and partition_name(path) is None
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") and partition_name(Path(name)) is None
 
 
 class LogDirectory:

@@ -18,7 +18,7 @@ from uuid import UUID
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.errors import LogError, LogPathError, refuse, unreadable
-from tagwire.log.indexes import read_producer_snapshot
+from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.scan import Skip
 from tagwire.log.segment import Segment
@@ -207,6 +207,13 @@ class Partition:
             refuse(str(path), "TWL241", 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
 
     @property
+    def aborted_transactions(self) -> Iterator[AbortedTransaction]:
+        """The aborted transactions in the `.txnindex` files of the segments. Raises LogError."""
+        if any(".txnindex" in name for name in self._names):  # spares the look-up at each segment
+            for segment in self.segments:
+                yield from segment.aborted_transactions
+
+    @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
         """The entries of each `.snapshot`, by its offset. Raises LogError."""
         return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
@@ -224,11 +231,13 @@ class Partition:
         Tiered storage names a snapshot after the first offset of the previous segment, so the last snapshot is left
         out.
         """
-        bases = sorted({name.base_offset for _, name in self._named("log")})
+        found = [*self._named("snapshot")]
+        has_copies = any(name.is_copy for _, name in found)
+        bases = sorted({name.base_offset for _, name in self._named("log")}) if has_copies else ()
         behind = dict(pairwise(bases))
         return {
             behind[name.base_offset] if name.is_copy else name.base_offset: path
-            for path, name in self._named("snapshot")
+            for path, name in found
             if not name.is_copy or name.base_offset in behind
         }
 
