@@ -76,8 +76,13 @@ def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others:
 def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an index, only the first search reads all batch headers; a truncated log is searched again."""
     path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
-    reader, read, spans = stream(tmp_path), list[int](), Scan.span
-    monkeypatch.setattr(Scan, "span", lambda scan, position: (read.append(position), spans(scan, position))[1])
+    reader, read, span = stream(tmp_path), list[int](), Scan.span
+
+    def counted(scan: Scan, position: int) -> Any:
+        read.append(position)
+        return span(scan, position)
+
+    monkeypatch.setattr(Scan, "span", counted)
     for count, most in ((50, 60), (51, 3), (52, 3), (20, 30)):
         path.write_bytes(b"".join(batch(5 * n) for n in range(count)))
         read.clear()
