@@ -4,6 +4,7 @@
 of `tagwire breaking` between the specs of consecutive releases; only the sentences around them are written here.
 """
 
+import re
 import sys
 import textwrap
 from collections import defaultdict
@@ -86,6 +87,7 @@ def page(specs: Specs) -> str:
         _ALARMS,
         "\n".join(_alarm_rows(by_release)) + "\n",
         "## Release by release\n",
+        _RELEASES,
         *(_release(old, new, found) for (old, new), found in findings.items()),
     ]
     return "\n".join(blocks)
@@ -96,31 +98,64 @@ def _head(specs: Specs) -> str:
     return f"""# How Kafka changed released versions
 
 This page lists how Apache Kafka, from {first} to {last}, changed message versions that an earlier release already had.
-We compared {len(specs)} releases, the last patch release of each minor version, each with the next, using
-[`tagwire breaking`](evolution.md). `tests/support/kafka_history.py` writes this page from the specs in
+We compared each of {len(specs)} releases with the next, using [`tagwire breaking`](evolution.md). The releases are the
+last patch release of each minor version. `tests/support/kafka_history.py` writes this page from the specs in
 [the archive](../message_specs/README.md).
 
-Each *wire* finding is proven by an example: a value that is encoded differently, so that an old reader rejects the new
-bytes or reads another value. Most of these changes affected nobody, because the versions were previews, or metadata
-records of KRaft before it was declared ready for production.
+A *wire* finding means that the bytes changed, so that an old reader rejects the new bytes or reads another value. We
+verified each of these findings with an example. Most of the changes affected nobody, because the versions were
+previews, or metadata records of KRaft before it was declared ready for production.
 """
 
 
 _IN_PLACE: Final = """\
-In these releases, the listed message versions got another encoding, although an earlier release already had them.
-Versions that the earlier release marked as unstable are omitted. [Release by release](#release-by-release) lists the
-findings.
+This list shows, for each release, which existing message versions got another encoding. For example, `v0` means
+version 0. Versions that the earlier release marked as unstable are omitted. [Release by release](#release-by-release)
+lists the changes in detail.
 """
 
 _DEFAULTS: Final = """\
-Changing a default does not change the bytes. It changes the value that a reader uses for an absent field: a tagged
-field that was left out, or a field that the version does not have. Kafka's own rules do not allow this.
+A reader uses the default of a field if the field is absent, because it is a tagged field that was left out, or because
+the version does not have it. Changing a default therefore does not change the bytes, but it changes what they mean.
+Kafka's own rules do not allow such changes, but these happened:
 """
 
 _ALARMS: Final = """\
-Kafka's own checker compares two specs field by field ([differences](evolution.md#compared-with-kafkas-checker)). In
-this history, it rejects the following changes, although some of them are compatible.
+Kafka has its own checker, which compares two specs field by field
+([differences from tagwire](evolution.md#compared-with-kafkas-checker)). If it had been used for all these releases, it
+would have rejected the following changes, although some of them are compatible:
 """
+
+
+_UNSTABLE: Final = re.compile(r"version \d+, not stable yet, changed: (.*)")
+
+_RELEASES: Final = """\
+For each release, the changes are listed by their [severity](evolution.md#the-rules). The rule that `tagwire breaking`
+reports is shown in brackets. If a field became ignorable, encoding in a version without the field now drops its value
+instead of raising an error.
+"""
+
+_REWORDED: Final = (
+    (r"the field was added to this version", "{fields} added"),
+    (r"the field was removed from this version", "{fields} removed"),
+    (r"the field was (\S+) and is now (\S+)", "{fields} renamed from {0} to {1}"),
+    (r"the struct was (\S+) and is now (\S+)", "the struct of {paths} was renamed from {0} to {1}"),
+    (r"the message was (\S+) and is now (\S+); name \S+ in aliases", "the message was renamed from {0} to {1}"),
+    (r"the (default|type) was (\S+) and is now (\S+)", "the {0} of {paths} changed from {1} to {2}"),
+    (r"the version was not flexible and is now flexible", "the version became flexible"),
+    (r"null was rejected and is now allowed", "{paths} became nullable"),
+    (r"null was allowed and is now rejected", "{paths} stopped being nullable"),
+    (r"a value here was rejected and is now dropped", "{paths} became ignorable"),
+    (r"a value here was dropped and is now rejected", "{paths} stopped being ignorable"),
+    (r"\S+ no longer has a spec", "the message was removed"),
+    (r"the versions were (\S+) and are now (\S+)", "the versions changed from {0} to {1}"),
+    (
+        r"versions (\S+) were removed; the apiKey stays reserved",
+        "all versions were removed; the API key stays reserved",
+    ),
+    (r"tag (\d+) was .*", "the field with tag {0}, {paths}, was renamed or replaced"),
+)
+"""The messages of findings as patterns, and the sentences of the page for them."""
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
@@ -179,7 +214,8 @@ def _wrapped(bullet: str, text: str) -> list[str]:
 
 
 def _named(name: str, findings: Sequence[Finding]) -> str:
-    return f"{name} {_versions(findings)}".rstrip()
+    versions = _versions(findings)
+    return f"{name} v{versions}" if versions else name
 
 
 def _by_message(findings: Iterable[Finding], severity: str) -> dict[str, list[Finding]]:
@@ -199,11 +235,27 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
     """Describe the findings. Equal findings about several fields share one description."""
-    by_text: defaultdict[str, list[str]] = defaultdict(list)
+    by_text: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
-        by_text[f"{finding.message} ({finding.rule})"].append(finding.path)
-    named = {text: ", ".join(f"`{path}`" for path in paths if path) for text, paths in by_text.items()}
-    return [f"{paths}: {text}" if paths else text for text, paths in named.items()]
+        by_text[finding.message, finding.rule].append(f"`{finding.path}`" if finding.path else "")
+    summaries = []
+    for (text, rule), paths in by_text.items():
+        if unstable := _UNSTABLE.fullmatch(text):
+            summaries.append(f"the version was not stable yet when it changed ({rule})")
+            summaries += [re.sub(r"(\S+) \((.*)\)", r"`\1` changed (\2)", each) for each in unstable[1].split("; ")]
+        else:
+            summaries.append(f"{_sentence(text, paths)} ({rule})")
+    return summaries
+
+
+def _sentence(text: str, paths: Sequence[str]) -> str:
+    """Return the message of a finding about these fields as a sentence."""
+    joined = " and ".join(filter(None, (", ".join(paths[:-1]), paths[-1])))
+    fields = f"the field {joined} was" if len(paths) == 1 else f"the fields {joined} were"
+    for pattern, sentence in _REWORDED:
+        if found := re.fullmatch(pattern, text):
+            return sentence.format(*found.groups(), fields=fields, paths=joined)
+    return f"{joined}: {text}" if joined else text
 
 
 if __name__ == "__main__":
