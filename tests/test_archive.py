@@ -67,7 +67,7 @@ def test_spans_are_in_the_order_of_releases() -> None:
             assert ends == sorted(ends), (key, version)
 
 
-def test_what_the_archive_holds() -> None:
+def test_content_of_the_archive() -> None:
     pairs = [(key, version) for key, message in HISTORY.messages.items() for version in message.versions]
     redefined = [(key, version) for key, message in HISTORY.messages.items() for version in message.redefined]
     spans = [span for message in HISTORY.messages.values() for spans in message.versions.values() for span in spans]

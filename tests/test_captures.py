@@ -54,7 +54,7 @@ def traced(row: dict[str, Any]) -> tagwire.Trace:
     return tagwire.trace_response(messages.registry, data, row["api_key"], row["api_version"])
 
 
-def test_the_sample_is_what_its_readme_says() -> None:
+def test_sample_matches_its_readme() -> None:
     pairs = {(row["api_key"], row["api_version"]) for row in ROWS if row["api_version"] != 99}
     assert (len(ALL), len({api for api, _ in pairs}), len(pairs)) == (6777, 93, 315)
     assert len(ALL) - len(ROWS) == len(FAULTS)
@@ -151,6 +151,6 @@ def test_a_broker_can_still_answer_the_request_of_no_version() -> None:
     assert (header.request_api_version, header.correlation_id, header.client_id) == (99, 20, "raw~q")
 
 
-def test_lenient_decoding_takes_what_brokers_take() -> None:
+def test_lenient_decoding_accepts_what_brokers_accept() -> None:
     frame = messages.registry.decode_request(LIBRDKAFKA_ALL_TOPICS, strict=False)
     assert frame.message.topics is None, "all topics: what librdkafka meant"

@@ -139,7 +139,7 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_make_knows_what_pages_ask_of_it(page: Path) -> None:
+def test_make_targets_named_in_pages_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["language"] == "console":
@@ -165,5 +165,5 @@ def test_links_lead_somewhere(page: Path) -> None:
         ("axb\n", "a.b\n", False),
     ],
 )
-def test_what_counts_as_the_same(printed: str, expected: str, is_match: bool) -> None:
+def test_outputs_that_match(printed: str, expected: str, is_match: bool) -> None:
     assert matches(printed, expected) is is_match

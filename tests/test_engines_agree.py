@@ -157,7 +157,7 @@ def every_row() -> Iterator[Sample]:
             yield Sample(messages.registry[row["message"]], row["version"], bytes.fromhex(row["hex"]))
 
 
-def test_on_what_kafka_writes() -> None:
+def test_on_bytes_written_by_kafka() -> None:
     differences = [(str(each), what) for each in every_row() if (what := reading_differs(each, each.data))]
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
 

@@ -212,7 +212,7 @@ class TestThroughPreCommit:
         for _ in range(2):
             assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
 
-    def test_a_released_version_that_is_gone(self, repository: Repository) -> None:
+    def test_removed_released_version(self, repository: Repository) -> None:
         for name in ("PingRequest", "PingResponse"):
             edit_spec(repository.root, name, '"0-1"', '"0"')
         assert "TW924" in repository.hook("tagwire-breaking", fails=True)
@@ -265,7 +265,7 @@ def test_the_hooks_are_those_that_the_documentation_names() -> None:
         assert hook["require_serial"] is True
 
 
-def test_our_own_configuration_uses_them() -> None:
+def test_own_configuration_uses_the_hooks() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     ours = {hook["id"]: hook for repo in config["repos"] for hook in repo["hooks"] if hook["id"] in HOOKS}
     assert set(ours) == set(HOOKS) - {"tagwire-check"}

@@ -98,7 +98,7 @@ def test_the_package_alone() -> None:
         ("from tagwire_messages.fetch_request import FetchRequest", {"fetch_request"}),
     ],
 )
-def test_only_what_is_asked_for(step: str, expected: set[str]) -> None:
+def test_only_requested_modules_are_loaded(step: str, expected: set[str]) -> None:
     modules = loaded(PACKAGE, step)
     assert messages_in(modules) == {f"tagwire_messages.{name}" for name in expected}
     assert not modules & SLOW

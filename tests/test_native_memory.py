@@ -179,7 +179,7 @@ class Disguise(MetadataResponsePartition):
         return object.__getattribute__(self, name)
 
 
-def test_a_value_that_takes_itself_away() -> None:
+def test_value_that_removes_itself() -> None:
     message = metadata(1)
     topic: Any = MetadataResponseTopic(partitions=[MetadataResponsePartition()])
     topic.partitions = [Disguise(message)]

@@ -187,7 +187,7 @@ def test_settings_of_the_build_that_mean_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.package
-def test_the_wheel_has_our_packages_only(wheel: Path) -> None:
+def test_wheel_has_only_tagwire_packages(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in members(wheel)} == PACKAGES | MODULES
 
 

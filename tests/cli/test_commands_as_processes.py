@@ -123,7 +123,7 @@ def test_a_table_on_a_terminal_keeps_words_whole(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
 @pytest.mark.parametrize("encoding", ["utf-8:strict", "latin-1:strict", "cp437"])
-def test_tables_with_what_has_no_code(tmp_path: Path, encoding: str) -> None:
+def test_tables_with_characters_that_the_terminal_can_not_encode(tmp_path: Path, encoding: str) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + "/é鉄".encode() + b"\xff-0"))
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(MESSAGE)

@@ -190,7 +190,7 @@ def test_the_schema_of_scripts_is_for_editors() -> None:
 
 
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
-def test_what_has_no_schema(words: list[str]) -> None:
+def test_output_without_a_schema(words: list[str]) -> None:
     done = tagwire_result("json-schema", *words)
     assert (done.exit_code, done.stdout) == (
         2,

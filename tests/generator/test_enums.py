@@ -299,7 +299,7 @@ def problems(field: dict[str, Any], *registers: dict[str, Any]) -> list[tuple[st
     return [(each.rule, each.message) for each in read_spec(json.dumps(spec), registers=known).problems]
 
 
-def test_what_specs_may_not_say() -> None:
+def test_invalid_uses_of_enums() -> None:
     [(rule, text)] = problems({"type": "int8", "enum": "TaskStat"})
     assert rule == "TW417" and "the set has no register 'TaskStat'; did you mean 'TaskState'?" in text
     [(rule, text)] = problems({"type": "string", "enum": "TaskState"})
@@ -367,7 +367,7 @@ def test_a_renumbered_member_is_proven() -> None:
     assert proof.value["state"] == "DONE" and proof.reads["state"] == "RUNNING"
 
 
-def test_what_else_may_happen_to_an_open_register() -> None:
+def test_compatible_changes_of_an_open_register() -> None:
     assert changed(entries(*SAME, (3, "LATE"))) == [], "old peers keep the number"
     [renamed] = changed(entries((0, "NEW"), (1, "RUNNING"), (2, "ENDED"), (-1, "lost.track")))
     assert (renamed.rule, renamed.severity) == (
@@ -396,7 +396,7 @@ def test_a_closed_register_may_not_change_its_numbers() -> None:
     assert opened.rule == "TW916" and opened.proof is not None and opened.proof.reader == "old"
 
 
-def test_a_field_gets_an_enum_or_another_one() -> None:
+def test_field_gets_another_enum() -> None:
     other = STATE | {"name": "State"}
     known = registers_among(json.dumps(each).encode() for each in (STATE, KIND, other))
 

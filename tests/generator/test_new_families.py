@@ -187,7 +187,7 @@ def test_bytes(package: ModuleType, kind: str, version: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), PLACES)
-def test_the_engine_says_why_it_leaves_a_version_to_the_other(package: ModuleType, kind: str, version: int) -> None:
+def test_engine_explains_why_it_does_not_support_a_version(package: ModuleType, kind: str, version: int) -> None:
     obstacle = native_obstacle(message_of(package, kind), version)
     assert obstacle == ("" if tagwire.engine() == "python" else f"native code has no wire type {kind}")
 

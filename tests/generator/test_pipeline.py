@@ -60,7 +60,7 @@ def test_cache_processes_and_a_fresh_run_agree(spec_set: SpecSet) -> None:
     assert list(fresh.files) == list(parallel.files)
 
 
-def test_only_what_changed_is_made_again(spec_set: SpecSet, made: list[str]) -> None:
+def test_only_changed_specs_are_rendered_again(spec_set: SpecSet, made: list[str]) -> None:
     generate(spec_set)
     assert len(made) == 2
     generate(spec_set)
@@ -118,12 +118,12 @@ def test_warnings_survive_the_cache(spec_set: SpecSet) -> None:
     assert first.files
 
 
-def test_the_rules_of_a_folder_are_asked(spec_set: SpecSet) -> None:
+def test_rules_of_a_folder_are_checked(spec_set: SpecSet) -> None:
     (spec_set.specs / "PingResponse.json").unlink()
     assert [problem.rule for problem in generate(spec_set).problems] == ["TW804"]
 
 
-def test_a_broken_response_is_not_a_missing_one(spec_set: SpecSet) -> None:
+def test_invalid_response_is_not_a_missing_response(spec_set: SpecSet) -> None:
     edit_spec(spec_set.root, "PingResponse", "int64", "int65")
     assert {problem.file for problem in generate(spec_set).problems} == {"message_specs/PingResponse.json"}
 

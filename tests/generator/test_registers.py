@@ -171,7 +171,7 @@ def test_names_of_constants() -> None:
     assert found(register(entry(1, "µg", constant="1G"))) == [("TW015", 6)]
 
 
-def test_error_codes_have_names_and_say_what_may_pass() -> None:
+def test_error_codes_have_names_and_retriable_flags() -> None:
     code = messages.ErrorCode
     assert code(3).name == code(3).text == "UNKNOWN_TOPIC_OR_PARTITION" and code(3).is_retriable
     assert int(code.NONE) == 0 and not code.NONE.is_retriable

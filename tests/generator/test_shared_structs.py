@@ -133,7 +133,7 @@ def test_values_missing_from_the_version_of_a_struct_are_rejected(shapes: Any) -
     assert shapes.PlaceRequest.decode(labelled.encode(2), 2).at.z == 0, "Z is ignorable, so version 2 drops it"
 
 
-def test_json_asks_for_what_the_version_of_the_struct_has(shapes: Any) -> None:
+def test_json_requires_fields_of_the_struct_version(shapes: Any) -> None:
     made = {"name": "ab", "at": {"x": 1, "y": -2}, "via": []}
     assert shapes.PlaceRequest.from_json(made, 2).at == shapes.Point(x=1, y=-2)
     with pytest.raises(tagwire.EncodeError, match="the key 'z' is missing"):

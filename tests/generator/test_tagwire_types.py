@@ -304,7 +304,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # not floats, which Kafka has
-def test_plain_kafka_specs_have_none_of_these_types(spec: dict[str, Any]) -> None:
+def test_plain_kafka_specs_reject_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
     result = read_spec(json.dumps(plain), file="X.json", options=SpecOptions())
     assert result.message is None and {problem.rule for problem in result.problems} <= {"TW709", "TW406"}
@@ -419,7 +419,7 @@ def test_columns_reject_bytes_that_are_no_decimal(package: ModuleType) -> None:
         arrow.encode_column(odd, package.ValuesMessage, 0)
 
 
-def test_explain_says_what_values_mean(package: ModuleType) -> None:
+def test_explain_shows_the_meaning_of_values(package: ModuleType) -> None:
     cls, _, data = sample(package, "ValuesMessage", 0)
     text = tagwire.annotate(tagwire.trace(cls, data, 0))
     for words in ("(2023-11-14T22:13:20.500Z)", "(-00:00:01.500000)", "(12.34)", "(-0.001)"):
@@ -472,7 +472,7 @@ def test_other_markers_are_rejected(package: ModuleType, marker: int) -> None:
         cls.decode(bytes([marker]) + data[1:], 0)
 
 
-def test_null_where_a_version_has_none(package: ModuleType) -> None:
+def test_null_in_a_version_without_nulls(package: ModuleType) -> None:
     message = package.NullsMessage(later=None)
     for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match="later"):

@@ -137,7 +137,7 @@ def test_json_that_breaks_a_rule(
         assert refused.value.path == path
 
 
-def test_a_match_statement_takes_a_union_apart(package: Any) -> None:
+def test_match_statement_on_a_union(package: Any) -> None:
     def said(value: Any) -> str:
         match value.content:
             case ("text", text):

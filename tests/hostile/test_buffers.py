@@ -83,7 +83,7 @@ def test_bytearray_truncated_meanwhile(reader: str) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_was_read_holds_its_bytes(reader: str) -> None:
+def test_decoded_values_keep_their_bytes(reader: str) -> None:
     data, read = READERS[reader]
     given = bytearray(data)
     message = read(given)

@@ -16,7 +16,7 @@ HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 """The header of a MetadataRequest v12."""
 
 
-def test_packets_that_wait_for_one_that_is_missing() -> None:
+def test_packets_after_a_missing_packet() -> None:
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     from tagwire.frames.pcap import _Direction
 

@@ -49,7 +49,7 @@ def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("words", INPUTS)
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_the_json_is_what_it_was(words: str, count: int, tmp_path: Path) -> None:
+def test_json_output_does_not_change(words: str, count: int, tmp_path: Path) -> None:
     (tmp_path / "in.bin").write_bytes(INPUTS[words](count))
     result = tagwire_result("explain", *words.split(), "--json", str(tmp_path / "in.bin"))
     found = json.loads(result.stdout)
@@ -57,7 +57,7 @@ def test_the_json_is_what_it_was(words: str, count: int, tmp_path: Path) -> None
     assert all((row["traces"][0] if "traces" in row else row)["root"]["children"] for row in found)
 
 
-def test_one_message_is_written_as_it_was() -> None:
+def test_output_for_one_message_does_not_change() -> None:
     words = ["explain", "LeaveGroupRequest", "0", "--hex", "--json", "-"]
     result = tagwire_result(*words, stdin="00016700016d")
     found = json.loads(result.stdout)

@@ -81,6 +81,6 @@ def test_members_of_all_sizes() -> None:
         (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
     ],
 )
-def test_what_is_no_whole_file(data: bytes, said: str) -> None:
+def test_incomplete_gzip_files(data: bytes, said: str) -> None:
     with pytest.raises(DecompressionError, match=said):
         unpack("gzip", data, Limits())

@@ -70,5 +70,5 @@ def test_values_are_values() -> None:
         (Limits(unknown_tag_bytes=9), False),
     ],
 )
-def test_what_no_input_of_a_size_can_pass(limits: Limits, allows: bool) -> None:
+def test_limits_that_small_inputs_can_not_exceed(limits: Limits, allows: bool) -> None:
     assert limits.allow_all_of(10, 2) is allows

@@ -63,7 +63,7 @@ def test_tables() -> None:
         assert shown(LOGIN._repr_html_())
 
 
-def test_what_programs_read_is_not_changed() -> None:
+def test_output_for_programs_is_not_redacted() -> None:
     assert LOGIN.auth_bytes == SECRET
     assert LOGIN.replace().auth_bytes == SECRET
     data = LOGIN.encode(2)

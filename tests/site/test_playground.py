@@ -35,7 +35,7 @@ QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_text_is_that_of_the_command_line(name: str) -> None:
+def test_text_equals_the_command_line_output(name: str) -> None:
     words, data, question = QUESTIONS[name]
     printed = tagwire_result("explain", "--input", "hex", *words, stdin=data.hex()).stdout
     found = ask("explain", text=data.hex(), **question)

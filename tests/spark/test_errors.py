@@ -50,7 +50,7 @@ def test_cause_is_reported(text: str, said: str) -> None:
 
 
 @pytest.mark.spark
-def test_what_a_worker_raises(spark: "SparkSession") -> None:
+def test_errors_raised_by_workers(spark: "SparkSession") -> None:
     def divide(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch for batch in batches if 1 / 0)
 

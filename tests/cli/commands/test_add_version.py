@@ -138,7 +138,7 @@ def test_canonical_text_stays_canonical(project: Path) -> None:
     assert json.loads(specs(project)[1])["fields"][1]["about"] == "x" * 60
 
 
-def test_the_new_version_is_one_and_the_old_ones_are_what_they_were(project: Path) -> None:
+def test_new_version_is_added_and_old_versions_do_not_change(project: Path) -> None:
     tagwire_result("lock", "specs", "--file", "lock.json", code=0)
     run("PingRequest", "--field", "Agent", "--type", "string")
     result = tagwire_result("breaking", "specs", "--lock", "lock.json", "--fail-on", "policy")
@@ -213,7 +213,7 @@ def test_a_spec_outside_any_set(project: Path) -> None:
     assert specs(project) == (REQUEST, RESPONSE)
 
 
-def test_a_link_stays_one_and_a_mode_is_kept(project: Path) -> None:
+def test_links_and_file_modes_are_kept(project: Path) -> None:
     path = project / "specs/PingRequest.json"
     path.rename(project / "elsewhere")
     path.symlink_to(project / "elsewhere")
@@ -328,7 +328,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_what_has_no_next_version(project: Path, case: str) -> None:
+def test_messages_without_a_next_version(project: Path, case: str) -> None:
     text, told = OTHERS[case]
     (project / "specs/Odd.json").write_text(text)
     assert told in run("Odd", code=1).stderr

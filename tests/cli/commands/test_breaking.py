@@ -131,7 +131,7 @@ def test_findings_as_annotations(project: Path) -> None:
     ]
 
 
-def test_a_message_that_is_gone_has_no_place_in_the_new_specs(project: Path) -> None:
+def test_removed_message_has_no_position_in_the_new_specs(project: Path) -> None:
     old = copy_specs(project)
     for name in ("PingRequest", "PingResponse"):
         (project / SPECS / f"{name}.json").unlink()
@@ -151,7 +151,7 @@ def test_failing_severities(project: Path, fail_on: str | None, status: int) -> 
     assert breaking(old, "message_specs", *options).exit_code == status
 
 
-def test_two_files_are_one_message_whatever_they_are_called(project: Path) -> None:
+def test_two_files_are_compared_whatever_their_names(project: Path) -> None:
     write_spec(project, "PongRequest", apiKey=9, fields=[])
     pair = ("message_specs/PingRequest.json", "message_specs/PongRequest.json")
     assert rules(*pair) == ["TW905", "TW922", "TW940"]
@@ -248,7 +248,7 @@ def test_a_spec_that_is_not_valid_in_a_revision(project: Path) -> None:
     assert (found["severity"], found["file"]) == ("error", "HEAD:message_specs/PingRequest.json")
 
 
-def test_what_git_can_not_do_is_wrong_usage(project: Path) -> None:
+def test_git_errors_are_wrong_usage(project: Path) -> None:
     done = breaking("--against", "HEAD")
     assert done.exit_code == 2 and "not a git repository" in done.stderr
     commit(project)
@@ -399,14 +399,14 @@ def test_an_exception_that_excuses_nothing(project: Path) -> None:
     assert breaking(*pair).stderr == "nothing breaks in 1 message\n"
 
 
-def test_an_exception_without_an_end_must_say_so(project: Path, broken: str) -> None:
+def test_exceptions_without_an_end_must_be_explicit(project: Path, broken: str) -> None:
     add_settings(project, EXCEPTION.removesuffix("until = "))
     done = breaking(broken, "message_specs")
     assert done.exit_code == 2
     assert "until is missing" in done.stderr
 
 
-def test_a_spec_of_its_own_component_is_compared_with_its_own(project: Path) -> None:
+def test_specs_are_compared_within_their_component(project: Path) -> None:
     for component in ("one", "two"):
         (project / SPECS / component).mkdir()
         text = json.dumps(spec(f"{component.capitalize()}Request"))

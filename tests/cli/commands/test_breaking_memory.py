@@ -185,7 +185,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield seen
 
 
-def test_only_what_changed_is_read(project: Path, read: list[str]) -> None:
+def test_only_changed_specs_are_read(project: Path, read: list[str]) -> None:
     judged()
     assert read == []
     EDITS["nothing that breaks"](project)

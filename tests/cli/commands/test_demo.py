@@ -78,7 +78,7 @@ def test_gzipped_or_not(tmp_path: Path) -> None:
     assert run(path).exit_code == 0
 
 
-def test_frames_of_versions_that_nobody_has_are_counted(tmp_path: Path) -> None:
+def test_frames_of_unknown_versions_are_counted(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row(), row(api_version=77), row(api_key=4711)]))
     assert result.exit_code == 0 and "Skipped 2 frames of APIs or versions" in result.stdout
 

@@ -111,7 +111,7 @@ def test_broken_input_as_json() -> None:
     assert (error["path"], error["offset"], error["found"]) == ("member_id", 3, "1 byte left")
 
 
-def test_lenient_says_that_it_was() -> None:
+def test_lenient_decoding_is_noted() -> None:
     data = LEAVE_V0 + b"!"
     assert run("LeaveGroupRequest", "0", stdin=data).exit_code == 1
     result = run("LeaveGroupRequest", "0", "--lenient", stdin=data)

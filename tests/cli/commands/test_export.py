@@ -67,7 +67,7 @@ def wire(struct: object) -> object:
     ]
 
 
-def test_what_is_left_out_and_what_is_plain(project: Path) -> None:
+def test_omitted_features_and_plain_replacements(project: Path) -> None:
     write("Plain")
     write("Ours", aliases=["Older"], dialect="tagwire", about="for a test")
     found = {each["file"]: each for each in json.loads(run("--json").stdout)}
@@ -78,7 +78,7 @@ def test_what_is_left_out_and_what_is_plain(project: Path) -> None:
     assert {found[name]["status"] for name in ("specs/Line.json", "specs/geometry/Point.json")} == {"inlined"}
 
 
-def test_what_stops(project: Path) -> None:
+def test_unsupported_specs(project: Path) -> None:
     typed = {"name": "A", "type": "uint64", "versions": "0+"}
     write("Typed", dialect="tagwire", fields=[typed])
     write("Drafted", versionsWithOptional="1+", flexibleVersions=None)

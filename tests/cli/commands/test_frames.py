@@ -94,7 +94,7 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("style", ["lossless", "kafka"])
 @pytest.mark.parametrize("how", [["--jsonl"], []], ids=["lines", "indented"])
-def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
+def test_output_equals_the_json_form(style: str, how: list[str]) -> None:
     each = {(row["api_key"], row["api_version"]): row["hex"] for row in captured() if row["dir"] == "req"}
     del each[18, 99]  # one sender's frames have an API version that does not exist
     frames = [bytes.fromhex(text) for text in each.values()]
@@ -107,7 +107,7 @@ def test_the_text_is_that_of_the_json_form(style: str, how: list[str]) -> None:
     assert run("decode", "--frames", "request", "--style", style, *how, stdin=stream(frames)).stdout == expected
 
 
-def test_a_frame_says_all_that_encode_needs() -> None:
+def test_decoded_frames_contain_all_that_encode_needs() -> None:
     decoded = run("decode", "--frames", "request", "--jsonl", "--hex", stdin=FRAME_HEX * 2)
     assert decoded.stdout == lines(FRAME, FRAME)
     assert run("encode", "--frames", "request", "--jsonl", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
@@ -382,5 +382,5 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
     (("get", "--capture", "RequestHeader", "client_id"), 2, "RequestHeader is a header, not a request or response"),
     (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
 ])  # fmt: skip
-def test_captures_that_are_asked_for_wrongly(words: Sequence[object], code: int, text: str) -> None:
+def test_invalid_options_for_captures(words: Sequence[object], code: int, text: str) -> None:
     refused(run(*words, stdin="00"), text, code=code)

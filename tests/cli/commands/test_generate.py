@@ -192,7 +192,7 @@ def reformatted(project: Path, version: str) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("version", ["24.1.0", ""])
 @pytest.mark.parametrize("option", ["--check", "--exit-non-zero-on-change"])
-def test_what_another_black_formatted_is_up_to_date(generated: Path, version: str, option: str) -> None:
+def test_package_formatted_by_another_black_is_up_to_date(generated: Path, version: str, option: str) -> None:
     before = reformatted(generated, version)
     done = generate(option)
     assert done.exit_code == 0, done.stderr

@@ -49,7 +49,7 @@ def test_examples_ask_for_options_that_there_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMAND_PATHS)
-def test_our_pages_run_each_command(name: str) -> None:
+def test_documentation_runs_each_command(name: str) -> None:
     if name in RUNS_ELSEWHERE:
         return
     executed = "\n".join(block for page in PAGES for block in EXECUTED.findall(page.read_text(encoding="utf-8")))

@@ -96,7 +96,7 @@ else:
 """
 
 
-def test_a_header_need_not_have_what_kafkas_has(folder: Path) -> None:
+def test_header_may_omit_fields_of_kafkas_headers(folder: Path) -> None:
     init("pings")
     spec = folder / "message_specs/RequestHeader.json"
     before, comma, _ = spec.read_text(encoding="utf-8").partition(',\n    { "name": "ClientId"')

@@ -50,7 +50,7 @@ def in_hex(text: str | None) -> str | None:
     return None if text is None else base64.b64decode(text).hex()
 
 
-def test_dump_says_what_kafka_reads(logs: Path) -> None:
+def test_dump_equals_what_kafka_reads(logs: Path) -> None:
     lines = gzip.decompress((DATA / "kafka_reader.jsonl.gz").read_bytes()).splitlines()
     expected = []
     for row in sorted(map(json.loads, lines), key=lambda row: (row["file"].rpartition("/")[0], row["file"])):

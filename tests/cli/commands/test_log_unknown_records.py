@@ -102,7 +102,7 @@ def test_replicas_of_a_partition_are_not_joined(tmp_path: Path) -> None:
         ("__cluster_metadata-0", None, 5, True),
     ],
 )
-def test_a_topic_whose_beginning_is_gone(
+def test_topic_without_its_beginning(
     name: str, start: int | None, snapshot: int | None, is_complete: bool, tmp_path: Path
 ) -> None:
     folder = written(tmp_path, *SOUND[name], name=name, base=5)
@@ -124,7 +124,7 @@ def test_only_records_from_the_log_start_are_dumped(tmp_path: Path) -> None:
         assert len(run("dump", folder / SEGMENT, *how, "--start-offset", 3).stdout.splitlines()) == 3
 
 
-def test_empty_checkpoints_are_those_of_a_fresh_broker(tmp_path: Path) -> None:
+def test_empty_checkpoints_of_a_new_broker(tmp_path: Path) -> None:
     folder = written(tmp_path, (b"k", b"v"), name="t-0")
     (folder / "leader-epoch-checkpoint").touch()
     for name in ("log-start-offset", "recovery-point-offset", "replication-offset", "cleaner-offset"):

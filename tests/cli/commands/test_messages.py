@@ -116,7 +116,7 @@ def test_show_has_the_history_of_each_version() -> None:
     assert redefined == ["0", "2.8.2, redefined 3.0.2 to 4.4.0"]
 
 
-def test_show_has_no_releases_where_there_are_none() -> None:
+def test_show_has_no_releases_for_packages_without_releases() -> None:
     lines = run("show", "FooResponse", "--package", "tagwire_drafts.kip482").stdout.splitlines()
     assert lines[-1].split(maxsplit=1) == ["9", "optional fields; adds foos.bar, user_agent"]
 
@@ -172,7 +172,7 @@ def test_encode_hex_and_bytes() -> None:
     assert run("encode", "LeaveGroupRequest", "0", stdin=text).stdout_bytes == bytes.fromhex(LEAVE_V0)
 
 
-def test_what_decode_prints_is_what_encode_takes() -> None:
+def test_decode_output_is_encode_input() -> None:
     records = bytes(range(256))
     value: dict[str, Any] = {
         "transactionalId": None,
@@ -212,7 +212,7 @@ BAD_BYTES = [
 
 
 @pytest.mark.parametrize(("text", "words"), BAD_BYTES)
-def test_decode_says_what_where_found_and_expected(text: str, words: str) -> None:
+def test_decode_reports_field_offset_found_and_expected(text: str, words: str) -> None:
     result = run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text)
     refused(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
 
@@ -278,7 +278,7 @@ def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> N
         ({"groupId": "\ud800", "memberId": "m"}, "group_id"),
     ],
 )
-def test_encode_rejects_what_the_version_cannot_carry(value: Any, words: str) -> None:
+def test_encode_rejects_values_that_the_version_can_not_represent(value: Any, words: str) -> None:
     result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
     refused(result, "LeaveGroupRequest v0", words, code=1)
 

@@ -20,7 +20,7 @@ def rows(*arguments: object) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mixture", SOME, ids=str)
-def test_every_command_takes_the_whole_log(tmp_path: Path, mixture: Mixture) -> None:
+def test_every_command_reads_the_whole_log(tmp_path: Path, mixture: Mixture) -> None:
     expected = log_of(tmp_path / "t-0", mixture)
     named, folder = ("--format", mixture.named), tmp_path / "t-0"
     run("log", "verify", folder, *named)
@@ -138,7 +138,7 @@ def test_bits_as_json(tmp_path: Path) -> None:
     }
 
 
-def test_stat_counts_what_has_them(tmp_path: Path) -> None:
+def test_stat_counts_batches_with_attributes(tmp_path: Path) -> None:
     segment = tmp_path / "00000000000000000000.log"
     parts = [
         build([Record(0, 5, b"k", None)], "v1", timestamp_type="append", append_time=9),

@@ -23,7 +23,7 @@ def test_convert() -> None:
     assert [record.offset for batch in read_batches(out, "v3") for record in batch] == [5, 5]
 
 
-def test_convert_says_what_is_lost() -> None:
+def test_convert_reports_losses() -> None:
     code, out, err = run("convert", "v1", data=PACKED)
     assert code == 1 and "batch at offset 5: records[0].headers[0]: records have no headers in that format" in err
     assert [len(batch) for batch in read_batches(out)] == [1]
@@ -52,7 +52,7 @@ def test_rejected_input(arguments: tuple[str, ...], data: bytes, code: int, sent
     assert found == code and sentence in err
 
 
-def test_explain_shows_what_compressed_bytes_hold() -> None:
+def test_explain_shows_the_content_of_compressed_bytes() -> None:
     code, out, _ = run("explain", "--format", "auto", data=PACKED)
     lines = out.decode().splitlines()
     assert code == 0 and lines[0] == f"# v2: {len(PACKED)} bytes"
@@ -121,7 +121,7 @@ def test_an_unknown_rule(rule: str) -> None:
 @pytest.mark.parametrize(
     "words", [("show", "MessageV1", "--version", "0"), ("diff", "MessageV1", "0", "1"), ("decode", "MessageV1", "0")]
 )
-def test_commands_about_versions_say_that_a_format_has_none(words: tuple[str, ...]) -> None:
+def test_commands_about_versions_reject_record_formats(words: tuple[str, ...]) -> None:
     result = tagwire_result(*words, "--package", "tagwire_records")
     assert result.exit_code == 2 and "is a record format" in result.stderr
 

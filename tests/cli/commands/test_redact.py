@@ -84,7 +84,7 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
     assert (done.exit_code, len(written)) == ((0, 2) if is_right else (1, 0)), done.stderr
 
 
-def test_what_cannot_be_read_is_left_out_and_told() -> None:
+def test_unreadable_frames_are_omitted_and_reported() -> None:
     done = run("redact", "--frames", "request", stdin=stream(LOGIN[:-1], BEAT))
     assert (done.exit_code, done.stdout_bytes) == (1, stream(BEAT))
     assert "frame 1 at byte 0: SaslAuthenticateRequest v2" in done.stderr

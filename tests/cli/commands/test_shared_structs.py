@@ -122,7 +122,7 @@ def test_show_diff_and_json(project: Path) -> None:
     assert "at.label" in shown("diff", "PlaceRequest", "1", "2")
 
 
-def test_draft_version_says_that_it_can_not(project: Path) -> None:
+def test_draft_version_rejects_imports(project: Path) -> None:
     result = run("draft-version", "specs", "--output", "drafts")
     assert result.exit_code != 0 and "has no shared structs" in result.output + str(result.exception)
 

@@ -172,7 +172,7 @@ def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch
     ],
 )
 @pytest.mark.parametrize("settings", ["", "[tool.black]\n", "[tool.tagwire]\n"])
-def test_commands_of_a_project_where_there_is_none(
+def test_project_commands_outside_a_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], settings: str
 ) -> None:
     if settings:

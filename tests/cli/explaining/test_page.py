@@ -129,13 +129,13 @@ def test_rows_nest_as_the_fields_do() -> None:
     assert page.path("name") == "topics[0].name" and page.path("tagged fields") == "topics[0]"
 
 
-def test_a_struct_s_length_is_that_of_all_in_it() -> None:
+def test_length_of_a_struct_includes_its_members() -> None:
     page = render("--request", stdin=request("me"))
     header, body = (row for row in page.rows if row["depth"] == 0)
     assert header["length"] + body["length"] == len(request("me")) and header["size"] == body["size"] == 0
 
 
-def test_what_bytes_unpack_to_has_a_space_of_its_own() -> None:
+def test_decompressed_bytes_have_their_own_space() -> None:
     batch = BatchBuilder("v2", compression="gzip").append(value=b"v" * 100).build().encode()
     page = render("--format", "v2", stdin=batch)
     assert page.dumped(0) == batch and b"v" * 100 in page.dumped(1)

@@ -37,7 +37,7 @@ def test_one_reading_is_explained(stdin: bytes | str) -> None:
     assert parse_annotated(result.stdout) == REQUEST
 
 
-def test_a_clear_response_says_what_was_next() -> None:
+def test_clear_result_lists_the_next_best_guess() -> None:
     result = run("--guess", stdin=RESPONSE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -135,7 +135,7 @@ def test_a_capture() -> None:
     assert run("--guess", "--json", stdin=b"".join(lines)).stdout == result.stdout
 
 
-def test_a_response_is_what_its_request_asked_for() -> None:
+def test_responses_are_identified_by_their_request() -> None:
     rows = [
         {"dir": "req", "conn": 1, "hex": REQUEST.hex()},
         {

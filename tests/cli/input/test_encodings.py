@@ -72,7 +72,7 @@ def test_forms_are_found_out(form: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", DATA, b"\xff\xfe", b"not any of them!", b"abc", "tést".encode()])
-def test_all_else_is_bytes(data: bytes) -> None:
+def test_other_input_is_bytes(data: bytes) -> None:
     assert (encoding_of(data), bytes_of(data, "auto")) == ("binary", data)
 
 

@@ -96,7 +96,7 @@ def test_all_output_is_escaped() -> None:
 
 
 @pytest.mark.parametrize("character", ["\x1b", "\x9b", "\x7f", "\u202e", "\u2066", "\u200b", "\udcff", "\U000e0041"])
-def test_what_does_not_print_is_escaped(character: str) -> None:
+def test_unprintable_characters_are_escaped(character: str) -> None:
     assert printable(f"a{character}é日").isprintable()
     assert json.loads(printable_json(json.dumps([character], ensure_ascii=False))) == [character]
     assert printable("é 日 ok") == "é 日 ok"

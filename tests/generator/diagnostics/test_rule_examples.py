@@ -54,18 +54,18 @@ def found(example: Example, text: str) -> list[str]:
     return rules
 
 
-def test_every_rule_has_one() -> None:
+def test_every_rule_has_an_example() -> None:
     assert set(EXAMPLES) == set(EVERY)
     assert {rule for rule, example in EXAMPLES.items() if example.file} == DESCRIBED
     assert {rule for rule, example in EXAMPLES.items() if example.old} == set(CHANGE_RULES)
 
 
 @pytest.mark.parametrize("rule", SHOWN)
-def test_the_bad_one_is_found(rule: str) -> None:
+def test_bad_example_breaks_its_rule(rule: str) -> None:
     assert rule in found(EXAMPLES[rule], EXAMPLES[rule].bad)
 
 
 @pytest.mark.parametrize("rule", SHOWN)
-def test_the_good_one_is_not(rule: str) -> None:
+def test_good_example_does_not_break_its_rule(rule: str) -> None:
     rules = found(EXAMPLES[rule], EXAMPLES[rule].good)
     assert rule not in rules and not [each for each in rules if EVERY[each].severity in ("error", "wire", "semantic")]

@@ -88,7 +88,7 @@ PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.pro
 
 @pytest.mark.parametrize("gaps", PAIRS)
 @pytest.mark.parametrize("comma", ["", ","])
-def test_whatever_stands_between_only_text_is_added(gaps: tuple[str, ...], comma: str) -> None:
+def test_only_text_is_added_whatever_is_between_tokens(gaps: tuple[str, ...], comma: str) -> None:
     a, b, c = gaps
     text = f'{{ "s": "}} // \\"x",{a}"fields": [{a}{{ "name": "A" }}{b},{a}{{{b}"name": "B"{c}}}{c}{comma}{b}]{a}}}'
     before = tree(text)

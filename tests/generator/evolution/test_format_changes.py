@@ -117,7 +117,7 @@ def test_formats_of_the_field_hold_against_themselves(path: Path) -> None:
     assert compare_specs([load(path)], [load(path)]) == ()
 
 
-def test_a_lock_file_takes_no_formats() -> None:
+def test_lock_file_does_not_contain_formats() -> None:
     data = SpecData("Letters.json", "", (SPECS / "records" / "MessageV0.json").read_bytes())
     texts = SpecReader().read([data], SpecOptions())
     with pytest.raises(LockError, match=r"a record format can't be in a lock file, which holds messages; .* --against"):

@@ -91,15 +91,13 @@ def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         specs_at("v1", repository / "specs")
 
 
-def test_what_git_tells_a_hook_of_another_repository_is_not_believed(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_variables_of_another_repository_are_ignored(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", str(repository / "elsewhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", "nowhere")
     assert specs_at("v1", repository / "specs")
 
 
-def test_a_spec_that_lies_too_deep(repository: Path) -> None:
+def test_spec_in_a_folder_that_is_too_deep(repository: Path) -> None:
     (repository / "specs" / "a" / "b").mkdir(parents=True)
     (repository / "specs" / "a" / "b" / "C.json").write_text("x")
     git(repository, "add", "-A")

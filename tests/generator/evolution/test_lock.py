@@ -91,7 +91,7 @@ def test_dropped_versions_can_not_come_back_with_other_bytes(tmp_path: Path) -> 
     assert rules(lock, spec(field(), field("B", versions="0-2"), valid="1-4")) == [("TW904", "1"), ("TW904", "2")]
 
 
-def test_versions_that_no_lock_remembers_are_not_taken_for_free_ones(tmp_path: Path) -> None:
+def test_versions_missing_from_the_lock_are_not_free(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field(), valid="1-2")], [spec(field(), valid="2-3")])
     assert rules(lock, spec(field(), valid="1-4")) == []
     assert rules(lock, spec(field(), valid="0-4")) == [("TW929", "0")]
@@ -104,7 +104,7 @@ def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
     assert lock.messages[0].archive == ()
 
 
-def test_a_message_that_is_gone_keeps_its_bytes_and_its_key(tmp_path: Path) -> None:
+def test_removed_message_keeps_its_bytes_and_its_key(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field()), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
     gone = next(each for each in lock.messages if each.name == "R")
     assert (gone.current, [str(edition.versions) for edition in gone.archive]) == (None, ["0-2"])
@@ -119,7 +119,7 @@ def test_a_message_that_is_gone_keeps_its_bytes_and_its_key(tmp_path: Path) -> N
     assert [str(edition.versions) for edition in back.messages[0].archive] == ["0"]
 
 
-def test_a_key_that_only_a_gone_message_reserves(tmp_path: Path) -> None:
+def test_key_reserved_by_a_removed_message(tmp_path: Path) -> None:
     none = {"type": "metadata", "apiKey": 1, "name": "R", "validVersions": "none"}
     lock = released(tmp_path, [spec(field())], [none], [spec(name="S", apiKey=2)])
     assert rules(lock, spec(name="S", apiKey=2)) == []

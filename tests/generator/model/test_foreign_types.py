@@ -38,7 +38,7 @@ from tagwire_generator.reading.spec import read_spec
         ("[]long", "write 'int64'"),
     ],
 )
-def test_what_people_type_first(written: str, hint: str) -> None:
+def test_type_names_of_other_languages(written: str, hint: str) -> None:
     with pytest.raises(InvalidSpec) as refused:
         FieldType.parse(written)
     [violation] = refused.value.violations

@@ -118,7 +118,7 @@ def test_every_rule_is_seen_to_reject() -> None:
     assert {rule for rule, _ in CASES} == {rule for rule in RULES if rule <= "TW011"}
 
 
-def test_the_good_one_is_good() -> None:
+def test_valid_example_breaks_no_rule() -> None:
     assert read_spec(json.dumps(GOOD), file="LetterBatch.json").problems == ()
 
 
@@ -136,5 +136,5 @@ def test_the_good_one_is_good() -> None:
         ("TW306", changed("Records", type="[]Letter", fields=None)),
     ],
 )
-def test_what_holds_for_all_specs_holds_for_formats(rule: str, text: str) -> None:
+def test_rules_for_all_specs_apply_to_formats(rule: str, text: str) -> None:
     assert rule in [problem.rule for problem in read_spec(text, file="LetterBatch.json").problems]

@@ -60,7 +60,7 @@ def test_types_are_read_and_printed(prefix: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WIRE_TYPES)
-def test_the_implicit_default_is_a_legal_one(name: str) -> None:
+def test_implicit_default_is_valid(name: str) -> None:
     assert field(type=name).default == implicit_default(FieldType(name))
 
 
@@ -145,7 +145,7 @@ def test_an_invalid_object_cannot_be_built(rule: str, build: Any) -> None:
     assert isinstance(caught.value, SpecError) and str(caught.value).isprintable()
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidSpec) as caught:
         field("a b", default=300, zero_copy=True, tag=3)
     assert [violation.rule for violation in caught.value.errors] == ["TW401", "TW412", "TW602", "TW503"]
@@ -192,7 +192,7 @@ def test_the_latest_stable_version(valid: Versions, unstable: bool, latest: int)
     assert spec.latest_stable == latest
 
 
-def test_a_message_that_is_gone_has_nothing() -> None:
+def test_removed_message_has_no_fields() -> None:
     spec = message(field(type="Undeclared"), valid_versions=NONE, structs=(struct("S"),), reserved_tags=(1,))
     assert (spec.fields, spec.structs, spec.reserved_tags, spec.root.fields) == ((), (), (), ())
 

@@ -24,7 +24,7 @@ def entry_file(root: Path) -> Path:
     return path
 
 
-def test_what_was_put_is_got(tmp_path: Path) -> None:
+def test_cached_values_are_returned(tmp_path: Path) -> None:
     Cache(tmp_path, "package").put("k", ENTRY)
     assert Cache(tmp_path, "package").get("k") == ENTRY
     assert Cache(tmp_path, "package").get("other") is None
@@ -48,7 +48,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_is_none(tmp_path: Path, damage: str) -> None:
+def test_damaged_entry_is_missing(tmp_path: Path, damage: str) -> None:
     Cache(tmp_path, "package").put("k", ENTRY)
     path = entry_file(tmp_path)
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
@@ -115,7 +115,7 @@ def test_the_environment_is_all_that_the_output_follows_from(
     assert len(others) == 6
 
 
-def test_the_sources_are_those_of_generator_and_runtime(tmp_path: Path) -> None:
+def test_cache_key_covers_sources_of_generator_and_runtime(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("1")
     before = cache._folder_key(tmp_path, "*.py")
     (tmp_path / "a.py").write_text("2")

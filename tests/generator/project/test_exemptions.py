@@ -36,7 +36,7 @@ def exemption(**changes: Any) -> Exemption:
         ({"until": TODAY - datetime.timedelta(1)}, False),
     ],
 )
-def test_what_an_exception_excuses(changes: dict[str, Any], excuses: bool) -> None:
+def test_findings_that_an_exception_excuses(changes: dict[str, Any], excuses: bool) -> None:
     judged = judge([FINDING], [exemption(**changes)], TODAY)
     assert (judged.findings, len(judged.excused)) == (() if excuses else (FINDING,), int(excuses))
     assert bool(judged.warnings) is not excuses
@@ -47,7 +47,7 @@ def test_a_finding_without_versions_fits_no_versions() -> None:
     assert not judge([finding], [exemption(versions=Versions.parse("0+"))], TODAY).excused
 
 
-def test_what_is_said_of_the_entries() -> None:
+def test_problems_of_exception_entries() -> None:
     expired = exemption(until=datetime.date(2026, 1, 31), reason="only for now")
     idle = exemption(rule="TW904", path="c")
     assert judge([FINDING], [expired, idle], TODAY).warnings == (
@@ -56,7 +56,7 @@ def test_what_is_said_of_the_entries() -> None:
     )
 
 
-def test_a_second_entry_takes_over_from_one_that_expired() -> None:
+def test_second_entry_replaces_an_expired_entry() -> None:
     judged = judge([FINDING], [exemption(until=datetime.date(2026, 1, 31)), exemption()], TODAY)
     assert (len(judged.excused), judged.warnings) == (1, ())
 

@@ -44,7 +44,7 @@ def test_the_text_of_a_history() -> None:
     assert str(HISTORY) == TEXT
 
 
-def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+def test_written_history_is_read_back(tmp_path: Path) -> None:
     found = read(tmp_path, TEXT)
     assert str(found) == TEXT
     assert found.messages["clients", "FooRequest"].versions[9] == HISTORY.messages["clients", "FooRequest"].versions[9]

@@ -47,7 +47,7 @@ def test_a_set_without_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
-def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
+def test_default_set_without_settings(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     (only,) = load(tmp_path).sets
@@ -57,7 +57,7 @@ def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
     assert only.templates == folder("templates")
 
 
-def test_a_set_has_what_is_written(tmp_path: Path) -> None:
+def test_set_has_the_written_settings(tmp_path: Path) -> None:
     settings = settings_of(
         tmp_path,
         """

@@ -33,7 +33,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_what_git_does_not_know(tree: Path) -> None:
+def test_files_unknown_to_git(tree: Path) -> None:
     names = ["known", "unknown", "ignored", "sub/unknown", "not-there"]
     assert unknown_files(tree / name for name in names) == [tree / "unknown", tree / "sub/unknown"]
 
@@ -50,7 +50,7 @@ def test_names_are_taken_literally(tree: Path) -> None:
     assert unknown_files(odd) == odd
 
 
-def test_a_tree_within_a_tree_is_asked_itself(tree: Path) -> None:
+def test_nested_work_trees_are_queried_separately(tree: Path) -> None:
     git(tree / "sub", "init")
     assert unknown_files([tree / "sub/unknown"]) == [tree / "sub/unknown"]
     git(tree / "sub", "add", "unknown")
@@ -78,7 +78,7 @@ def test_a_hook_has_the_index_of_its_commit(tree: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("environment", "expected"), [({}, False), ({"GIT_INDEX_FILE": "x"}, True), ({"PRE_COMMIT": "1"}, True)]
 )
-def test_what_a_hook_is_known_by(environment: dict[str, str], expected: bool) -> None:
+def test_variables_that_identify_a_hook(environment: dict[str, str], expected: bool) -> None:
     assert is_hook(environment) is expected
 
 

@@ -189,7 +189,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("name", HEAVY)
-def test_heavy_specs_take_bounded_time(name: str) -> None:
+def test_large_specs_take_bounded_time(name: str) -> None:
     start = time.process_time()
     check(read_spec(HEAVY[name]))
     assert time.process_time() - start < 10

@@ -187,7 +187,7 @@ def test_structs_of_two_imports_with_one_name() -> None:
     assert "struct Style is declared already; the import of Styled brings one" in problem.message
 
 
-def test_what_comes_along() -> None:
+def test_direct_imports_and_owners_of_structs() -> None:
     point = '{ "name": "Point", "structVersions": { "0+": 0 } }'
     fields = f"{of('Line')}, {of('Point', name='B')}"
     message = read({**OTHERS, "User.json": user(f'{{ "name": "Line" }}, {point}', fields)}, "User.json").message
@@ -196,7 +196,7 @@ def test_what_comes_along() -> None:
     assert {each.name: each.owner for each in message.structs} == {"Point": "Point", "Line": "Line"}
 
 
-def test_nobody_is_asked_where_imports_do_not_matter() -> None:
+def test_imports_are_not_checked_without_shared_structs() -> None:
     result = read_data(user('{ "name": "Point" }', of("Point")).encode(), shared=None)
     assert (result.message, result.problems) == (None, ())
 
@@ -212,7 +212,7 @@ def test_a_shared_struct_is_an_extension() -> None:
     assert (problem.rule, problem.message.partition(",")[0]) == ("TW709", "the type struct is an extension")
 
 
-def test_the_draft_dialect_has_none() -> None:
+def test_draft_dialect_has_no_imports() -> None:
     draft = json.loads(user('{ "name": "Once" }', of("Once"))) | {"versionsWithOptional": "1+"}
     del draft["flexibleVersions"], draft["dialect"]
     texts = {**OTHERS, "User.json": json.dumps(draft)}

@@ -148,7 +148,7 @@ GONE = '"name": "GoneRequest", "type": "request", "apiKey": 4, "validVersions": 
 
 
 @pytest.mark.parametrize("more", ["", ', "flexibleVersions": "9-1"', ', "fields": [{"name": "A", "type": "Foo"}]'])
-def test_an_api_that_is_gone_keeps_its_key(more: str) -> None:
+def test_removed_api_keeps_its_key(more: str) -> None:
     message = read(f"{{{GONE}{more}}}")
     assert (message.api_key, message.valid_versions, message.latest_stable) == (4, NONE, -1)
     assert message.fields == ()
@@ -205,7 +205,7 @@ def test_implicit_defaults(type: str, value: object) -> None:
     assert field('"about": ""', type).default == value
 
 
-def test_a_json_null_is_no_default_but_the_text_null_is_one() -> None:
+def test_json_null_is_not_a_default_but_the_string_null_is() -> None:
     nullable = '"nullableVersions": "0+", "fields": []'
     assert field(f'{nullable}, "default": null', "S").default is STRUCT_DEFAULT
     assert field(f'{nullable}, "default": "null"', "S").default is None
@@ -329,7 +329,7 @@ def test_no_follow_up_noise_of_the_header(head: str, expected: list[str]) -> Non
     assert rules(spec(*fields, head=head)) == expected
 
 
-def test_messages_suggest_what_is_near() -> None:
+def test_errors_suggest_similar_names() -> None:
     def message(text: str) -> str:
         return read_spec(text).problems[0].message
 
@@ -383,7 +383,7 @@ def test_types_of_fields() -> None:
         ("tagwire", '"dialect": "kafka",', False),
     ],
 )
-def test_a_spec_says_its_dialect_or_has_that_of_its_set(of_set: Any, of_spec: str, is_allowed: bool) -> None:
+def test_dialect_of_a_spec_defaults_to_its_set(of_set: Any, of_spec: str, is_allowed: bool) -> None:
     head = f'{of_spec} "name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none"'
     text = f'{{ {head}, "deprecated": "x" }}'
     result = read_spec(text, options=SpecOptions(dialect=of_set))

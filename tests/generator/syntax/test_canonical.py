@@ -175,11 +175,11 @@ def test_a_default_is_text(kind: str, given: object, expected: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_an_empty_default_is_none(given: object) -> None:
+def test_empty_default_is_omitted(given: object) -> None:
     assert "default" not in normal_form(message(fields=[field(default=given)]))["fields"][0]
 
 
-def test_fields_are_there_even_if_empty_unless_the_message_is_gone() -> None:
+def test_fields_are_written_unless_the_message_is_removed() -> None:
     assert normal_form(message())["fields"] == []
     assert "fields" not in normal_form({"type": "request", "name": "FooRequest", "apiKey": 4, "validVersions": "none"})
 
@@ -213,7 +213,7 @@ def test_long_text_is_on_a_line_of_its_own() -> None:
     ]
 
 
-def test_what_does_not_print_is_escaped() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     text = canonical_text(message(fields=[field(about="né\u2028w \ud800"), field(name="Baz", about="né")]))
     assert r'"about": "n\u00e9\u2028w \ud800"' in text
     assert '"about": "né"' in text

@@ -29,7 +29,7 @@ def tree(text: str) -> Object:
 
 
 @given(st.dictionaries(st.text(), VALUES, max_size=5), st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_json_means_what_json_says(value: dict[str, object], indent: int | str | None, ascii_only: bool) -> None:
+def test_json_is_parsed_as_json(value: dict[str, object], indent: int | str | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assert plain(tree(text)) == json.loads(text)
 
@@ -96,7 +96,7 @@ def test_of_a_repeated_key_the_first_counts() -> None:
         ('{"name": "optionalFields"}', False),
     ],
 )
-def test_a_key_tells_the_dialect(text: str, is_draft: bool) -> None:
+def test_key_determines_the_dialect(text: str, is_draft: bool) -> None:
     assert parse(text, file="Foo.json").is_draft is is_draft
 
 
@@ -133,7 +133,7 @@ def test_nesting_is_bounded(depth: int, rules: list[str]) -> None:
         ('{"a":\N{NO-BREAK SPACE}1}', "unexpected '\\xa0'; this is not JSON"),
     ],
 )
-def test_what_a_syntax_error_says(text: str, sentence: str) -> None:
+def test_messages_of_syntax_errors(text: str, sentence: str) -> None:
     (problem,) = parse(text, file="Foo.json").problems
     assert problem.message == sentence
 

@@ -40,17 +40,17 @@ def properties(name: str) -> dict[str, Any]:
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
-def test_the_reader_reads_what_the_schema_allows(name: str, keys: list[str]) -> None:
+def test_reader_accepts_what_the_schema_allows(name: str, keys: list[str]) -> None:
     assert set(properties(name)) == set(keys)
 
 
-def test_no_object_takes_other_keys() -> None:
+def test_no_object_allows_other_keys() -> None:
     closed = [each for each in schema()["$defs"].values() if "properties" in each]
     assert len(closed) == 15
     assert all(each["additionalProperties"] is False for each in closed)
 
 
-def test_words_are_those_of_the_model() -> None:
+def test_schema_values_equal_those_of_the_model() -> None:
     kinds = schema()["$defs"]
     assert kinds["messageType"]["enum"] == [*KINDS, "register"]
     assert kinds["entityType"]["enum"] == ["unknown", *ENTITY_TYPES, None]

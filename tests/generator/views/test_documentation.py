@@ -228,7 +228,7 @@ def test_structs_and_members_of_enums_that_will_go(deprecated: Path) -> None:
     )
 
 
-def test_what_lint_says_of_their_users(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_findings_for_deprecated_uses(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deprecated)
     found = json.loads(tagwire_result("lint", "--json", "--select", "TL9").stdout)
     assert sorted((each["rule"], each["path"], each["message"]) for each in found) == [
@@ -258,7 +258,7 @@ def test_normal_form_and_plain_kafka(deprecated: Path, monkeypatch: pytest.Monke
     assert "deprecated" not in (deprecated / "out" / "ShelfData.json").read_text().replace("deprecatedVersions", "")
 
 
-def test_hover_on_what_will_go() -> None:
+def test_hover_on_deprecated_names() -> None:
     text = json.dumps(USER)
     found = register_hover(text, text.index('"ShelfState"') + 1, json.dumps(STATE))
     assert found is not None and "- 0 `OPEN` Anybody may take one (deprecated: use FREE)" in found.text

@@ -130,7 +130,7 @@ def test_a_header_that_does_not_begin_with_the_api(packages: dict[str, ModuleTyp
         package.registry.encode_request(order, 1, header=read, correlation_id=7)
 
 
-def test_a_header_that_says_nothing_has_responses(packages: dict[str, ModuleType]) -> None:
+def test_header_without_api_fields_has_responses(packages: dict[str, ModuleType]) -> None:
     nameless = packages["nameless"]
     header, answer = nameless.ResponseHeader(trace_id=4), nameless.OrderResponse(price=2)
     data = nameless.registry.encode_response(answer, 0, header=header)

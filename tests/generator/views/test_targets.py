@@ -56,7 +56,7 @@ class TestOwnTargets:
         assert {"ping_request.py", "serializers/ping_request.py", "notes/ping_response-pings.txt"} <= set(made)
         assert "would delete src/pings/notes/ping_request-pings.txt" in run("generate", "--check", code=1)
 
-    def test_files_stand_instead_of_the_package(self, project: Path) -> None:
+    def test_files_replace_the_package(self, project: Path) -> None:
         folder_of(project, "python = false\n" + LISTING, a=MARK)
         run("generate", "--templates", "mine", "--output", "out")
         assert set(read_tree(project / "out")) == {
@@ -77,7 +77,7 @@ class TestOwnTargets:
         (project / "docs/reference/README.md").unlink()
         assert "would write docs/reference/README.md" in run("generate", "--check", code=1)
 
-    def test_a_folder_need_not_have_all_of_ours(self, project: Path) -> None:
+    def test_folder_may_omit_bundled_templates(self, project: Path) -> None:
         folder = project / "mine"
         folder.mkdir()
         ours = resources.folder("templates") / "api_key.py.jinja"
@@ -146,7 +146,7 @@ class TestTheKit:
         with pytest.raises(tagwire.SpecError, match=r"a\.jinja"):
             render_corpus(mine, ("drafts/kip482",), jobs=1)
 
-    def test_python_that_is_none(self, tmp_path: Path) -> None:
+    def test_templates_that_render_invalid_python(self, tmp_path: Path) -> None:
         listing = LISTING.replace("a.jinja", "x.jinja").replace(".txt", ".py")
         mine = folder_of(tmp_path, "python = false\n" + listing, x=MARK + "def\n")
         with pytest.raises(tagwire.SpecError, match=r"notes/.*\.py"):
@@ -165,7 +165,7 @@ class TestMarkdown:
             len(re.findall(r"(?<!\\)\|", row)) == 8 and "<" not in row and "\\`a\\`" in row and "\\[c\\](d) # e" in row
         )
 
-    def test_a_page_says_what_is_on_the_wire(self, project: Path) -> None:
+    def test_page_describes_the_wire_format(self, project: Path) -> None:
         run("generate", "--templates", "@markdown", "--output", "docs")
         page = (project / "docs/pings/PingRequest.md").read_text()
         assert "request, API key 7, versions 0-1, flexible 1+\n" in page

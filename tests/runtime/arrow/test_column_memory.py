@@ -88,7 +88,7 @@ def traced(call: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_what_is_handed_out_lives_as_long_as_any_part_of_it() -> None:
+def test_exported_arrays_live_as_long_as_any_part() -> None:
     def parts() -> None:
         made = arrow.decode_column(commits(50), C, 8)
         capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of these capsules are never consumed

@@ -79,7 +79,7 @@ def paths_of(column: Column, before: str = "") -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_chosen_field_is_what_it_is_among_all() -> None:
+def test_selected_field_equals_the_field_among_all() -> None:
     random = Random(7)
     for sample in random.sample(samples(), 300):
         root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))

@@ -65,7 +65,7 @@ def test_golden_bytes() -> None:
         check(cls, version, rows)
 
 
-def test_what_kafka_writes() -> None:
+def test_bytes_written_by_kafka() -> None:
     for (cls, version), rows in kafkas().items():
         check(cls, version, rows)
 

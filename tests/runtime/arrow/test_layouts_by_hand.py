@@ -165,7 +165,7 @@ class ManyTags(tagwire.Message):
 
 
 @native
-def test_what_native_columns_leave_to_the_pure_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layouts_that_native_columns_do_not_support(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
     rows = [ManyTags(field_3=7, field_64=-1).encode(0), None, ManyTags().encode(0)]
     made = arrow.decode_column(pa.array(rows), ManyTags, 0)

@@ -28,7 +28,7 @@ def test_errors_have_a_line() -> None:
     assert "found 0 bytes left" in "".join(fault.itertext())
 
 
-def test_what_is_long_is_cut() -> None:
+def test_long_values_are_truncated() -> None:
     long = tagwire.trace(SaslAuthenticateRequest, SaslAuthenticateRequest(auth_bytes=bytes(10_000)).encode(0), 0)
     assert len(long._repr_html_()) < 5_000
     many = tagwire.trace(ListGroupsRequest, ListGroupsRequest(states_filter=["s"] * 1000).encode(4), 4)

@@ -54,7 +54,7 @@ def test_the_optional_buffer_of_the_draft() -> None:
     assert "    20  78           foos[1].bar" not in cut and parse_annotated(cut) == data[:-3]
 
 
-def test_what_is_not_canonical_says_so() -> None:
+def test_non_canonical_bytes_are_marked() -> None:
     data = PollRequest().encode(2)[:-1] + bytes.fromhex("01 00 01 00")
     text = annotate(trace(PollRequest, data, 2))
     assert text.endswith("# not canonical: writing the value gives other bytes\n")

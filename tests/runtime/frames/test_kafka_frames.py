@@ -37,7 +37,7 @@ def test_broker_without_the_version_responds_in_version_0(
     assert tagwire.trace_response(registry, data, API_VERSIONS, asked).error is None
 
 
-def test_the_header_of_a_request_that_nobody_has() -> None:
+def test_header_of_an_unknown_request() -> None:
     data = bytes.fromhex("0012 0063 00000014 0005 7261777e71 00 0472617704312e3000")
     header, end = registry.decode_header(data)
     assert (header.correlation_id, header.client_id, end) == (20, "raw~q", 16)
@@ -56,7 +56,7 @@ def test_the_header_of_api_versions_responses_is_always_version_0() -> None:
     assert {registry.request(API_VERSIONS).header_version(version) for version in (3, 4, 99)} == {2}
 
 
-def test_negotiation_with_what_a_broker_says() -> None:
+def test_negotiation_with_versions_of_a_broker() -> None:
     peer = messages.ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)])
     assert tagwire.negotiate(messages.MetadataRequest, peer) == 9
     assert tagwire.negotiate(messages.MetadataResponse, {3: (0, 99)}) == messages.MetadataResponse.LATEST_STABLE

@@ -21,7 +21,7 @@ def texts(path: Path) -> set[str]:
     return {node.value for node in found if isinstance(node.value, str)}
 
 
-def test_one_module_names_them() -> None:
+def test_one_module_lists_all_packages() -> None:
     naming = [path for path in CODE if any(text.startswith(PACKAGES) for text in texts(path))]
     assert naming == [Path(known_packages.__file__)]
     assert len(CODE) > 200

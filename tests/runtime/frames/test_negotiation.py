@@ -102,7 +102,7 @@ def test_a_version_for_an_instance_loses_nothing() -> None:
         negotiate(PRODUCE, {0: (0, 13)})
 
 
-def test_messages_without_what_a_version_does_not_have() -> None:
+def test_for_version_drops_fields_of_other_versions() -> None:
     projected, lost = PRODUCE.for_version(13)
     assert [loss.path for loss in lost] == ["topic_data[0].name"]
     assert projected == PRODUCE.replace(topic_data=[TopicProduceData(topic_id=UUID(int=1))])

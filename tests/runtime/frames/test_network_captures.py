@@ -98,7 +98,7 @@ def test_a_capture_that_begins_and_ends_within_frames() -> None:
     ]
 
 
-def test_a_size_that_none_can_be_is_passed_over() -> None:
+def test_impossible_sizes_are_skipped() -> None:
     stream = request(1) + b"\xff\xff\xff\xff" + request(2) + request(3)
     frames, gaps = read([SYN, Segment(START, stream)])
     assert numbers(frames) == [1, 2, 3]
@@ -119,7 +119,7 @@ def test_a_port_that_is_used_again_begins_anew() -> None:
     assert numbers(frames) == [2] and [gap.reason for gap in gaps] == ["the capture ends within a frame"]
 
 
-def test_a_port_that_is_used_again_without_the_packet_that_says_so() -> None:
+def test_reused_port_without_a_syn_packet() -> None:
     frames, gaps = read([SYN, Segment(START, request(1)), Segment(START - (1 << 31) + 5, request(2))])
     assert numbers(frames) == [1, 2] and not gaps
 

@@ -93,7 +93,7 @@ def test_a_null_value_deletes_what_its_key_names() -> None:
             registry.decode_record(None, log)
 
 
-def test_what_no_log_holds() -> None:
+def test_records_that_no_log_contains() -> None:
     with pytest.raises(EncodeError, match="is of kind request, which no log holds"):
         registry.encode_record(PollRequest(), 0)
 

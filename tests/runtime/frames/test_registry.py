@@ -44,14 +44,14 @@ def test_names_and_keys() -> None:
         ),
     ],
 )
-def test_what_is_not_there(ask: Any, message: str) -> None:
+def test_unknown_names_and_keys(ask: Any, message: str) -> None:
     with pytest.raises(UnknownMessageError) as caught:
         ask()
     assert message in str(caught.value)
     assert isinstance(caught.value, LookupError) and isinstance(caught.value, TagwireError)
 
 
-def test_a_module_is_loaded_when_its_message_is_asked_for() -> None:
+def test_modules_are_loaded_on_first_use() -> None:
     code = (
         "import sys, sample_messages as s; s.registry.names(); len(s.registry); 'SeatKey' in s.registry;"
         "assert not any(name.startswith('sample_messages.') for name in sys.modules);"
@@ -245,7 +245,7 @@ def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: 
         ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
     ],
 )
-def test_four_bytes_say_which_request_it_is(hex_text: str, fault: str) -> None:
+def test_first_four_bytes_identify_the_request(hex_text: str, fault: str) -> None:
     assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
     assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)
     with pytest.raises(DecodeError) as caught:

@@ -15,7 +15,7 @@ HISTORIES: list[tuple[dict[int, Spans], str]] = [
 
 
 @pytest.mark.parametrize(("versions", "text"), HISTORIES)
-def test_the_text_says_it_all(versions: dict[int, Spans], text: str) -> None:
+def test_text_lists_all_releases(versions: dict[int, Spans], text: str) -> None:
     assert releases_text(versions) == text
     assert parse_releases(text) == versions
 
@@ -37,7 +37,7 @@ def test_a_package_without_releases() -> None:
         registry.releases("NoSuchRequest")
 
 
-def test_apis_that_are_gone_are_here() -> None:
+def test_removed_apis_are_listed() -> None:
     for key, name in {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata", 7: "ControlledShutdown"}.items():
         assert f"{name}Request" == messages.registry.request(key).NAME
         assert f"{name}Response" == messages.registry.response(key).NAME

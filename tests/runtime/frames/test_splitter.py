@@ -38,7 +38,7 @@ def test_byte_by_byte() -> None:
     assert found == [[], [], [], [], [], [b"ab"], [], [], [], [b""], [], [], [], [], [b"c"]]
 
 
-def test_iterating_goes_on_where_it_stopped() -> None:
+def test_iteration_continues_where_it_stopped() -> None:
     splitter = FrameSplitter()
     splitter.feed(stream([b"a", b"b", b"c"]))
     assert next(iter(splitter)) == b"a"

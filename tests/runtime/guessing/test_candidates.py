@@ -84,7 +84,7 @@ def test_a_message_without_a_header() -> None:
     )
 
 
-def test_what_nobody_can_tell_apart_is_listed() -> None:
+def test_indistinguishable_messages_are_listed() -> None:
     data = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
     found = tagwire.guess(registry, data)
     assert found.clear is None

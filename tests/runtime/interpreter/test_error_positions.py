@@ -158,7 +158,7 @@ def test_traces_of_damaged_bytes() -> None:
         ), f"{sample}: {data.hex()} {strict} {limits}"
 
 
-def test_elements_of_a_fixed_width_are_made_when_looked_at() -> None:
+def test_fixed_width_elements_are_created_lazily() -> None:
     data = messages.ListOffsetsRequest(replica_id=1).encode(6)
     trace = tagwire.trace(messages.ListOffsetsRequest, data, 6)
     assert trace.root.children[0].value == 1

@@ -92,7 +92,7 @@ def test_views_are_slices_of_the_other_buffer() -> None:
     assert end == len(data)
 
 
-def test_an_offset_and_bytes_behind() -> None:
+def test_offset_and_bytes_after_the_message() -> None:
     layout = layout_of(PollRequest, 0)
     data = b"\xaa\xbb" + bytes.fromhex(NOTHING) + b"\xcc"
     assert decode(layout, data, offset=2, whole=False, strict=True, limits=DEFAULT_LIMITS) == (PollRequest(), 21)
@@ -140,7 +140,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("version", "hex_text", "path", "offset", "found", "expected"), FAULTS)
-def test_strict_readers_say_where_the_error_is(
+def test_strict_readers_report_the_position_of_an_error(
     version: int, hex_text: str, path: str, offset: int, found: str, expected: str
 ) -> None:
     with pytest.raises(DecodeError) as caught:
@@ -170,7 +170,7 @@ LENIENT = [
 
 
 @pytest.mark.parametrize(("hex_text", "fields"), LENIENT)
-def test_lenient_readers_take_what_kafka_takes(hex_text: str, fields: dict[str, Any] | None) -> None:
+def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
     if fields is None:  # an overflowed length of 2^31 - 1, which Kafka also rejects

@@ -356,14 +356,14 @@ def test_an_enclosing_length_has_to_fit() -> None:
         read(V2, bytes(data) + b"\x00")
 
 
-def test_what_a_bit_says_is_absent_is_not_dropped_in_silence() -> None:
+def test_value_of_an_absent_item_is_not_dropped_silently() -> None:
     value = {**V3_VALUE, "body": {**V3_VALUE["body"], "records": [{**RECORD, "attributes": 1}]}}  # type: ignore[dict-item]
     with pytest.raises(EncodeError, match="is 1, but attributes excludes this field") as caught:
         encode(V3, value)
     assert caught.value.path == "body.records[0].attributes"
 
 
-def test_strings_of_records_are_not_bound_like_those_of_messages() -> None:
+def test_record_strings_may_be_longer_than_message_strings() -> None:
     header = Layout("header", None, HEADER)
     value = {"key": "x" * 40000, "value": b""}
     assert read(header, encode(header, value)) == value

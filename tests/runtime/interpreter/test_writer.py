@@ -220,14 +220,14 @@ class Incomparable:
     __hash__ = None  # type: ignore[assignment]
 
 
-def test_what_can_not_be_compared_is_no_default() -> None:
+def test_incomparable_value_is_not_a_default() -> None:
     message = PollRequest(reason=Incomparable())  # type: ignore[arg-type]
     with pytest.raises(EncodeError, match="expected a string") as caught:
         encode(layout_of(PollRequest, 2), message)
     assert caught.value.path == "reason"
 
 
-def test_what_a_version_drops_need_not_be_there() -> None:
+def test_attributes_that_a_version_drops_may_be_missing() -> None:
     message = PollRequest()
     del message.max_wait_ms  # version 0 lacks this ignorable field
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())

@@ -85,7 +85,7 @@ def test_contradictions_are_rejected(make: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_tagged_fields_stand_in_tag_order() -> None:
+def test_tagged_fields_are_in_tag_order() -> None:
     section = TaggedSection((Item("b", INT, tag=7), Item("a", INT, tag=2)))
     assert [item.name for item in section.fields] == ["a", "b"]
 

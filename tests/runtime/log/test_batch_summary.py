@@ -67,7 +67,7 @@ PRODUCERS = [
 
 
 @pytest.mark.parametrize(("batches", "known"), PRODUCERS)
-def test_what_is_known_of_a_producer(batches: list[RecordBatch], known: list[Any]) -> None:
+def test_summary_of_a_producer(batches: list[RecordBatch], known: list[Any]) -> None:
     assert summary(batches).to_json()["producers"] == {"1": known}
 
 
@@ -106,7 +106,7 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("batches", "known"), TRANSACTIONS)
-def test_what_is_known_of_transactions(batches: list[RecordBatch], known: tuple[Any, ...]) -> None:
+def test_summary_of_transactions(batches: list[RecordBatch], known: tuple[Any, ...]) -> None:
     found = summary(batches)
     assert (found.begun, found.open, found.aborted, found.markers) == known
 
@@ -160,7 +160,7 @@ def assert_same_when_cut(batches: list[RecordBatch], cuts: list[int]) -> None:
 
 
 @given(st.lists(STEPS, max_size=8), st.lists(st.integers(0, 8), max_size=3))
-def test_a_log_in_segments_says_what_it_says_at_once(steps: list[tuple[str, int, int, int]], cuts: list[int]) -> None:
+def test_summary_is_independent_of_segments(steps: list[tuple[str, int, int, int]], cuts: list[int]) -> None:
     batches, offset = [], 0
     for number, (kind, producer, epoch, step) in enumerate(steps):
         batches.append(batch(kind, offset, producer, epoch, 100 + number * 37 % 5))

@@ -130,7 +130,7 @@ def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in format_names()[:10] if "count" in format_of(name).fields])
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("count", [-1, -(2**31), 1, 3])
-def test_a_count_that_lies(name: str, codec: str, count: int, tmp_path: Path) -> None:
+def test_wrong_record_count(name: str, codec: str, count: int, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     right = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], name, compression=codec)
     path.write_bytes(right.encode() + right.replace(count=count).encode())

@@ -80,7 +80,7 @@ def test_nothing_leaks(tmp_path: Path) -> None:
     assert least < 20_000
 
 
-def test_arrays_outlive_what_made_them(tmp_path: Path) -> None:
+def test_arrays_outlive_their_reader(tmp_path: Path) -> None:
     path = segment(tmp_path / "segment", 256, records=10)
     columns = log.columns(path, ["offset", "file", "key"])
     arrays = [pa.record_batch(array) for array in columns]

@@ -120,7 +120,7 @@ def test_keys_that_only_begin_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["v2", "v3"])
-def test_a_tombstone_gets_a_horizon_and_goes_when_it_has_passed(tmp_path: Path, format: str) -> None:
+def test_tombstone_is_removed_after_its_delete_horizon(tmp_path: Path, format: str) -> None:
     batches = [one(0, b"a", b"v", format), one(1, b"a", None, format), one(2, b"b", b"v", format)]
     folder = write(tmp_path / "alpha-0", batches)
     report, made = compact(folder, delete_retention_ms=1000, format=format)
@@ -135,7 +135,7 @@ def test_a_tombstone_gets_a_horizon_and_goes_when_it_has_passed(tmp_path: Path, 
         assert offsets(list(log.Partition(target).batches(None, format))) == kept
 
 
-def test_without_retention_a_tombstone_goes_at_once(tmp_path: Path) -> None:
+def test_tombstone_without_retention_is_removed_immediately(tmp_path: Path) -> None:
     report, made = compact(
         write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", None), one(2, b"b", b"v")]), delete_retention_ms=0
     )
@@ -158,7 +158,7 @@ def test_in_older_formats_the_segment_is_as_old_as_the_tombstone(tmp_path: Path,
     assert [each.removed for each in report.segments] == [{"expired_tombstone": 1}, {}, {}]
 
 
-def test_what_was_compacted_before_says_how_old_tombstones_are(tmp_path: Path) -> None:
+def test_earlier_compaction_determines_the_age_of_tombstones(tmp_path: Path) -> None:
     segments = [[one(n, b"k%d" % n, None, "v1"), one(n + 1, b"l%d" % n, b"v", "v1")] for n in (0, 2, 4)]
     folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - DAY, NOW - 1, NOW])
     for dirty_from, kept in ((2, [0, 1, 2, 3, 4, 5]), (4, [0, 1, 2, 3, 4, 5]), (6, [1, 2, 3, 4, 5])):
@@ -186,7 +186,7 @@ def test_aborted_records_go_and_hide_nothing(tmp_path: Path) -> None:
     assert report.segments[0].removed == {"aborted": 2}
 
 
-def test_a_marker_goes_after_its_transaction_and_its_horizon(tmp_path: Path) -> None:
+def test_marker_is_removed_after_its_transaction_and_horizon(tmp_path: Path) -> None:
     batches = [txn(0, b"a"), marker(1, COMMIT), one(2, b"a", b"w"), txn(3, b"b"), marker(4, COMMIT), one(5, b"c", b"v")]
     folder = write(tmp_path / "alpha-0", batches)
     _report, made = compact(folder)
@@ -264,7 +264,7 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def test_what_is_younger_than_the_lag_is_left_alone(tmp_path: Path) -> None:
+def test_records_younger_than_the_lag_are_not_compacted(tmp_path: Path) -> None:
     segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (0, 10, 20)]
     folder = write(tmp_path / "alpha-0", *segments)
     report, made = compact(folder, min_compaction_lag_ms=NOW - OLD - 11 + 1)
@@ -286,13 +286,13 @@ def test_in_formats_without_empty_batches_the_last_message_stays(tmp_path: Path)
     assert report.segments[1].kept == {"last_offset": 1}
 
 
-def test_what_was_compacted_before_needs_no_key_in_mind(tmp_path: Path) -> None:
+def test_compacted_segments_need_no_keys_in_memory(tmp_path: Path) -> None:
     segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w")]]
     report, made = compact(write(tmp_path / "alpha-0", *segments), dirty_from=2)
     assert (offsets(made), report.keys) == ([1, 2], 1)
 
 
-def test_segments_stay_and_empty_ones_go_but_the_first(tmp_path: Path) -> None:
+def test_empty_segments_except_the_first_are_removed(tmp_path: Path) -> None:
     segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (5, 10, 20)]
     folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - 3000, NOW - 2000, NOW])
     compact(folder)
@@ -301,7 +301,7 @@ def test_segments_stay_and_empty_ones_go_but_the_first(tmp_path: Path) -> None:
     assert [segment.path.stat().st_mtime_ns // 1_000_000 for segment in made.segments] == [NOW - 3000, NOW]
 
 
-def test_small_segments_become_one(tmp_path: Path) -> None:
+def test_small_segments_are_merged(tmp_path: Path) -> None:
     segments = [[one(n, b"a", b"v"), one(n + 1, b"k%02d" % n, b"w")] for n in (0, 10, 20, 30)]
     folder = write(tmp_path / "alpha-0", *segments)
     size = log.Partition(folder).segments[0].size
@@ -402,7 +402,7 @@ def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
     assert reasons <= KEPT.keys() | REMOVED.keys()
 
 
-def test_what_it_says_of_each_record(tmp_path: Path) -> None:
+def test_verdict_on_each_record(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"w")])
     said: list[tuple[int, str]] = []
     asked = Compaction(now=NOW, include_active=True)

@@ -111,7 +111,7 @@ def test_upgraded_logs_have_one_format_and_indexes(logs: Path, tmp_path: Path) -
     assert len(log.Partition(tmp_path / "to").segments[0].offset_index or ()) > 0
 
 
-def test_old_formats_lose_producers_and_markers_and_say_so(logs: Path, tmp_path: Path) -> None:
+def test_losses_of_producers_and_markers_in_old_formats(logs: Path, tmp_path: Path) -> None:
     reports = converted(logs / TXN, tmp_path / "to", Conversion("v1"))
     rows = {row.path: row for report in reports for row in report.losses.rows()}
     assert {"producer_id", "producer_epoch", "base_sequence", "is_transactional", "records"} <= rows.keys()
@@ -266,7 +266,7 @@ def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expecte
 
 @pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_the_mark_of_a_clean_stop_is_that_of_all(tmp_path: Path, one: bool, other: bool, at_once: bool) -> None:
+def test_clean_shutdown_marker_requires_all_disks(tmp_path: Path, one: bool, other: bool, at_once: bool) -> None:
     disks = [disk(tmp_path / "d1", 0, entries="", clean=one), disk(tmp_path / "d2", 1, entries="", clean=other)]
     to = tmp_path / "to"
     for group in [disks] if at_once else [disks[:1], disks[1:]]:

@@ -96,7 +96,7 @@ def test_reads_equal_slices(segment: Path) -> None:
                 assert file[start : start + length] == data[start : start + length]
 
 
-def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> None:
+def test_appended_data_is_not_seen_during_a_read(segment: Path) -> None:
     with open_file(segment) as data:
         scan = Scan(str(segment), data)
         spans = scan.spans()

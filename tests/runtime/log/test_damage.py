@@ -124,7 +124,7 @@ def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
 
 
 @pytest.mark.parametrize("parts", TO_THE_END.values(), ids=TO_THE_END)
-def test_what_leads_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> None:
+def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> None:
     assert read(b"".join(data for _, data in parts)) == found(parts)
 
 

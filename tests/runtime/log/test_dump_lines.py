@@ -47,7 +47,7 @@ def records(seed: int) -> list[Record]:
 
 @pytest.mark.parametrize("format", ["v2", "v3"])
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
-def test_what_python_says(format: str, codec: str) -> None:
+def test_native_lines_equal_python_lines(format: str, codec: str) -> None:
     for seed in range(40):
         batch = build(records(seed), format, compression=codec)
         assert natively(batch) == (by_python(batch), None)

@@ -58,7 +58,7 @@ def samples() -> Iterator[RecordBatch]:
 
 
 @pytest.mark.parametrize("base_timestamp", [None, 0, 1 << 40])
-def test_a_run_is_what_a_builder_writes(base_timestamp: int | None) -> None:
+def test_moved_records_equal_what_a_builder_writes(base_timestamp: int | None) -> None:
     for batch in samples():
         for kept in (None, b"\1\0\1", b"\0\1\1"):
             found = movable(batch)
@@ -79,7 +79,7 @@ def test_facts_of_records() -> None:
         assert list(found.facts) == [0, IS_LAST | HAS_NO_KEY, IS_LAST | HAS_NO_VALUE]
 
 
-def test_what_is_left_to_python() -> None:
+def test_batches_that_native_code_does_not_move() -> None:
     record = Record(0, 1, b"k", b"v")
     backwards = build([Record(4, 1, b"a", b"b"), Record(4, 1, b"a", b"b")], "v2")
     for batch in (

@@ -130,7 +130,7 @@ def test_only_the_last_segment_may_be_cut_off(copy_of: CopyOf) -> None:
         list(log.read(folder, partial=True))
 
 
-def test_the_start_of_the_log_counts_when_it_is_asked_for(logs: Path) -> None:
+def test_log_start_applies_on_request(logs: Path) -> None:
     folder = logs / "kafka4" / "alpha-delrec-0"
     assert log.Partition(folder).log_start_offset == 77
     assert next(log.read(folder)).base_offset == 60
@@ -198,7 +198,7 @@ def test_deleted_and_cleaned_segments_do_not_count(copy_of: CopyOf) -> None:
     assert next(log.read(folder / "00000000000000000000.log.deleted")).base_offset == 0
 
 
-def test_a_swapped_segment_takes_the_place_of_those_it_was_made_from(copy_of: CopyOf) -> None:
+def test_swapped_segment_replaces_its_sources(copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/alpha-m0-segs-0")
     whole = b"".join((folder / f"{base:020}.log").read_bytes() for base in (0, 91))
     (folder / "00000000000000000000.log.swap").write_bytes(whole)

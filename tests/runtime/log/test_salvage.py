@@ -150,7 +150,7 @@ def test_one_wrong_offset_costs_one_batch(damaged: Damaged) -> None:
     "name",
     ["kafka4/alpha-txn-many-0", "kafka4/__cluster_metadata-0", "kafka28/alpha-m0-segs-0", "kafka4/alpha-delrec-0"],
 )
-def test_what_is_whole_stays_as_it_is(name: str, logs: Path, tmp_path: Path) -> None:
+def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> None:
     partition = log.Partition(logs / name)
     reports = salvage(partition, tmp_path)
     assert all(not report.problems and not report.lost_bytes for report in reports)

@@ -54,7 +54,7 @@ def test_other_topics_have_no_messages(logs: Path) -> None:
     assert state([partition], messages.registry) == {}
 
 
-def test_the_cluster_is_what_is_on_its_disk(logs: Path) -> None:
+def test_cluster_state_equals_its_disk(logs: Path) -> None:
     cluster = state_of(logs / "kafka4" / "__cluster_metadata-0")["cluster"]
     assert len(cluster["topics"]) == 59 and [each["brokerId"] for each in cluster["brokers"]] == [1]
     for partition in log.LogDirectory(logs / "kafka4").partitions:
@@ -89,7 +89,7 @@ def test_transactions_and_shares(logs: Path) -> None:
     assert {(each["groupId"], each["partition"]) for each in found["sharePartitions"]}
 
 
-def test_a_message_that_is_none_has_its_place(copy_of: CopyOf) -> None:
+def test_undecodable_message_has_a_position(copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/__transaction_state-1")
     bad = build([Record(0, 300, b"\0\0\0\2ab", b"\0\1garbage")], "v2").encode()
     (folder / "00000000000000000000.log").write_bytes(bad)
@@ -166,7 +166,7 @@ def test_changes_of_partitions() -> None:
     assert "eligibleLeaderReplicas" not in elr["topics"]["t"]["partitions"][0]
 
 
-def test_what_goes_with_a_topic() -> None:
+def test_records_removed_with_a_topic() -> None:
     records = (TOPIC, PARTITION, config("a", "1"), config("b", "2", "other"), messages.RemoveTopicRecord(topic_id=ID))
     cluster = cluster_of(*records, change(leader=2))
     assert cluster["topics"] == {} and [each["resourceName"] for each in cluster["configs"]] == ["other"]
@@ -183,7 +183,7 @@ def test_transactions_of_metadata() -> None:
     assert list(cluster_of(begin, TOPIC, abort)["topics"]) == []
 
 
-def test_facts_and_what_takes_them_away() -> None:
+def test_facts_and_their_removal() -> None:
     broker = messages.RegisterBrokerRecord(broker_id=1, fenced=True)
     quota: dict[str, Any] = {
         "entity": [messages.client_quota_record.EntityData(entity_type="user", entity_name=None)],

@@ -32,7 +32,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("tree", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize("shows", [False, True])
-def test_text_is_that_of_the_values(each_engine: str, tree: StateMessage, shows: bool) -> None:
+def test_text_equals_the_values(each_engine: str, tree: StateMessage, shows: bool) -> None:
     def check(tree: Any) -> None:
         assert state_text(tree) == json.dumps(state_values(tree), indent=2, ensure_ascii=False)
 

@@ -14,7 +14,7 @@ def batches(name: str, first: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_as_reading_says_it(name: str) -> None:
+def test_checksum_errors_equal_those_of_reading(name: str) -> None:
     formats, data = FormatSet(name), bytearray(batches(name, 0))
     SumCheck("f", bytes(data)).refuse_wrong(0, [format_of(name)])
     data[Scan("f", bytes(data), formats).size(0) - 1] ^= 1

@@ -68,7 +68,7 @@ def slow(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_the_second_run_says_who_is_at_work(command: str, slow: Any, tmp_path: Path) -> None:
+def test_second_run_reports_the_running_process(command: str, slow: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = cli("log", command, tmp_path / "in" / "alpha-0", *_COMMANDS[command], "--output", out)
     assert run.returncode == 1
@@ -80,7 +80,7 @@ def test_the_second_run_says_who_is_at_work(command: str, slow: Any, tmp_path: P
     assert [each.name for each in out.iterdir()] == ["alpha-0"]
 
 
-def test_what_a_killed_run_has_left_is_removed_by_the_next(slow: Any, tmp_path: Path) -> None:
+def test_next_run_removes_leftovers_of_a_killed_run(slow: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     slow.kill()
     slow.wait()
@@ -133,7 +133,7 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
     assert [each.name for each in tmp_path.iterdir()] == ["alpha-0"]
 
 
-def test_of_many_threads_one_writes(tmp_path: Path) -> None:
+def test_one_of_many_threads_writes(tmp_path: Path) -> None:
     source = log.Partition(partition(tmp_path / "alpha-0", batches=50))
     barrier, refused = Barrier(8), []
 

@@ -159,7 +159,7 @@ NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
 
 
 @pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])
-def test_what_breaks_no_rule(rule: str, name: str, change: Callable[[Path], None], copy_of: CopyOf) -> None:
+def test_changes_that_break_no_rule(rule: str, name: str, change: Callable[[Path], None], copy_of: CopyOf) -> None:
     folder = copy_of(name)
     change(folder)
     assert rule not in [found for _, _, found in problems(folder)]

@@ -30,7 +30,7 @@ def draft_batch(codec: str = "none") -> RecordBatch:
     return build(records, "v2", compression=codec)
 
 
-def test_the_proposal_s_own_case_saves_what_it_says(tmp_path: Path) -> None:
+def test_savings_in_the_case_of_the_proposal(tmp_path: Path) -> None:
     batch = draft_batch()
     assert 16384 <= batch.size < 17000 and batch.max_timestamp - batch.base_timestamp == 30_000
     found = WhatIf(Conversion("v3"))
@@ -72,7 +72,7 @@ def test_another_format_may_be_what_it_is_compared_with(tmp_path: Path) -> None:
     assert found.total().saved_unpacked == 0
 
 
-def test_what_has_no_place_is_left_out_and_counted(logs: Path) -> None:
+def test_unsupported_records_are_omitted_and_counted(logs: Path) -> None:
     found = WhatIf(Conversion("v1"))
     markers = 0
     for each in log.Partition(logs / TXN).segments:
@@ -181,7 +181,7 @@ def test_convert_a_broker_s_folder(logs: Path, tmp_path: Path) -> None:
     assert again.exit_code == 1 and "already exists" in again.stderr
 
 
-def test_convert_tells_what_is_lost_once(logs: Path, tmp_path: Path) -> None:
+def test_convert_reports_each_loss_once(logs: Path, tmp_path: Path) -> None:
     result = run("log", "convert", "--to", "v1", "--output", tmp_path / "output", logs / TXN)
     assert result.exit_code == 1
     lines = [line for line in result.stderr.splitlines() if "is_transactional" in line]

@@ -65,7 +65,7 @@ def test_replace_changes_a_copy() -> None:
         (1.5, 2.5, False),
     ],
 )
-def test_floats_compare_by_what_they_are(one: float, other: float, is_same: bool) -> None:
+def test_floats_compare_by_their_bits(one: float, other: float, is_same: bool) -> None:
     assert (PollRequest(ratio=one) == PollRequest(ratio=other)) is is_same
 
 
@@ -112,7 +112,7 @@ def test_patterns() -> None:
             assert (low, high) == (1, 3)
 
 
-def test_rich_prints_what_repr_does() -> None:
+def test_rich_output_equals_repr() -> None:
     printed = io.StringIO()
     rich.console.Console(file=printed, width=10_000).print(rich.pretty.Pretty(MESSAGE))
     assert printed.getvalue().strip() == repr(MESSAGE)
@@ -140,7 +140,7 @@ class TestTables:
         numbers = MetadataResponse(topics=[MetadataResponseTopic(partitions=[_partition(range(30))])])._repr_html_()
         assert "18, 19<p>and 10 more</p>" in numbers
 
-    def test_what_is_the_default_is_dimmed(self) -> None:
+    def test_defaults_are_dimmed(self) -> None:
         html = HeartbeatRequest(group_id="g")._repr_html_()
         assert html.count("opacity") == 2 * 3
 

@@ -19,7 +19,7 @@ in_use = pytest.mark.skipif(tagwire.engine() != "native", reason="the native eng
 CALLS = ("decode", "decode_from", "encode", "encoded_size")
 
 
-def test_the_environment_forces_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_forces_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", "python")
     assert tagwire.engine() == "python"
     monkeypatch.setenv("TAGWIRE_ENGINE", "rust")
@@ -50,7 +50,7 @@ def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **memb
 
 @in_use
 @pytest.mark.parametrize("name", CALLS)
-def test_the_first_look_binds_what_is_no_python(name: str) -> None:
+def test_first_access_binds_native_methods(name: str) -> None:
     cls = fresh_class()
     call = getattr(cls, name)
     assert not inspect.isfunction(call) and not inspect.ismethod(call)

@@ -207,7 +207,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "path", "message"), REFUSED)
-def test_what_does_not_fit(change: dict[str, Any], path: str, message: str) -> None:
+def test_json_values_that_do_not_fit(change: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         PollRequest.from_json({**PLAIN, **change}, 2)
     assert caught.value.path == path and message in str(caught.value)

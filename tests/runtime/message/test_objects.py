@@ -49,7 +49,7 @@ class TestConstructing:
             assert signature.parameters["isr_nodes"].annotation == "Iterable[int]"
             Partition()
 
-    def test_arguments_are_stored_as_the_text_says(self) -> None:
+    def test_arguments_are_stored_as_documented(self) -> None:
         nodes = (number for number in (1, 2))
         made = Partition(replica_nodes=nodes, isr_nodes=[3], **{"".join(["leader", "_id"]): 7})
         assert (made.replica_nodes, made.isr_nodes, made.offline_replicas, made.leader_id) == ((1, 2), (3,), (), 7)
@@ -243,7 +243,7 @@ class TestHostileValues:
 
 
 class TestCopies:
-    def test_what_is_shared_stays_shared(self) -> None:
+    def test_shared_objects_stay_shared_in_copies(self) -> None:
         topic = Topic(name="t", partitions=[Partition()])
         message = MetadataResponse(topics=[topic, topic])
         deep = copy.deepcopy(message)
@@ -364,7 +364,7 @@ class TestSubclasses:
         assert Topmost.from_json_text(made.to_json_text(12), 12) == pickle.loads(pickle.dumps(made)) == made
 
 
-def test_a_partition_of_a_decoded_request_compares_with_one_that_was_made() -> None:
+def test_decoded_and_constructed_partitions_compare() -> None:
     partition = FetchPartition(partition=1, fetch_offset=2)
     message = FetchRequest(topics=[])
     assert partition == FetchPartition(partition=1, fetch_offset=2) != FetchPartition()

@@ -324,7 +324,7 @@ OBSTACLES = [
 
 @native
 @pytest.mark.parametrize(("layout", "message"), OBSTACLES, ids=lambda value: str(value)[:30])
-def test_what_is_left_to_the_pure_engine(layout: Layout, message: str) -> None:
+def test_layouts_that_the_native_engine_does_not_support(layout: Layout, message: str) -> None:
     with pytest.raises(NotNative, match=message):
         Plan(layout)
 

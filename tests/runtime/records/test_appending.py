@@ -145,7 +145,7 @@ def test_records_come_back_as_they_were_given() -> None:
     assert builder.records[-1] == Record(10, -1, b"more", None)
 
 
-def test_a_builder_goes_on_after_building() -> None:
+def test_builder_can_be_used_after_building() -> None:
     builder = appended([FIRST])
     batches = [builder.append(value=b"x" * size).build().encode() for size in (5, 5_000, 50_000)]
     assert [len(next(read_batches(data))) for data in batches] == [2, 3, 4]
@@ -197,7 +197,7 @@ def test_a_subclass_has_its_own_append() -> None:
     assert [record.value for record in batch] == [b"A", b"B"]
 
 
-def test_the_engine_writes_what_is_appended() -> None:
+def test_native_engine_writes_appended_records() -> None:
     builder = appended([FIRST, FIRST])
     assert (builder._gathering is not None) == (engine() == "native")
     assert list(inspect.signature(BatchBuilder.append).parameters)[1:] == [

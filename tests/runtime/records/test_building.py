@@ -79,7 +79,9 @@ NUMBERS = (
         *[(format, PLAIN, {"ignore_message_attributes": True}, "ignore_message_attributes") for format in ("v1", "v2")],
     ],
 )
-def test_what_a_format_can_not_carry(format: str, record: Record, settings: dict[str, Any], path: str) -> None:
+def test_records_that_a_format_can_not_represent(
+    format: str, record: Record, settings: dict[str, Any], path: str
+) -> None:
     with pytest.raises(EncodeError) as caught:
         build([record], format, **settings)
     assert caught.value.path == path and caught.value.message_name == format
@@ -98,7 +100,7 @@ def test_offsets_count_up() -> None:
 
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v3-zigzag"])
-def test_straight_lines_write_what_the_layout_writes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fast_path_writes_the_same_as_the_layout(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     records = [
         Record(2**33 + index, -(2**40) * index, key, b"v" * (index * 90), (("ü" * index, None), ("", b"x" * 100)))
         for index, key in enumerate((None, b"", b"k" * 63, b"k" * 64, b"k" * 8192))

@@ -42,7 +42,7 @@ def test_bytes_in_bytes_out() -> None:
     assert headers.as_bytes() == BYTES + bytes.fromhex("03 01 68 77")
 
 
-def test_headers_are_parsed_when_somebody_looks() -> None:
+def test_headers_are_parsed_lazily() -> None:
     broken = Headers(b"\x7f")
     assert broken.as_bytes() == b"\x7f"
     with pytest.raises(DecodeError):
@@ -83,7 +83,7 @@ def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
 
 
 @pytest.mark.parametrize("key", [0x00010000, 0x00250000, 0x00400000, 0xFFFFFFFF, -1])
-def test_a_reserved_key_is_written_only_if_that_is_asked_for(key: int) -> None:
+def test_reserved_key_is_written_only_on_request(key: int) -> None:
     record = ProducerRecord("t", b"v")
     with pytest.raises(EncodeError, match="the key is reserved: "):
         record.set_header(key, b"")
@@ -135,7 +135,7 @@ def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: s
 
 
 @pytest.mark.parametrize("key", [key for key in Keys if key.codec])
-def test_what_a_codec_does_not_write_or_read(key: Keys) -> None:
+def test_values_that_a_codec_rejects(key: Keys) -> None:
     record = ProducerRecord("t", b"v")
     with pytest.raises(EncodeError, match=f"the codec {key.codec} of its key"):
         record.set_header(key, [])
@@ -249,7 +249,7 @@ def test_a_null_value_that_is_no_tombstone_is_refused() -> None:
 
 @pytest.mark.parametrize("format", ["v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
 @pytest.mark.parametrize(("value", "tombstone"), [(None, None), (b"", None), (b"v", None), (None, True), (b"v", False)])
-def test_what_is_a_tombstone_is_not_retained(format: str, value: bytes | None, tombstone: bool | None) -> None:
+def test_tombstones_are_not_retained(format: str, value: bytes | None, tombstone: bool | None) -> None:
     sent = ProducerRecord("t", value, b"k", tombstone=tombstone)
     [read] = build([sent.record()], format)
     received = ConsumerRecord("t", 0, read)

@@ -82,7 +82,7 @@ def test_round_trip_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to
 
 @given(batches())
 @settings(max_examples=200)
-def test_what_is_built_is_read(batch: RecordBatch) -> None:
+def test_built_batches_are_read_back(batch: RecordBatch) -> None:
     again = list(read_batches(batch.encode(), batch.format))
     assert [record for each in again for record in each] == list(batch)
     assert b"".join(each.encode() for each in again) == batch.encode()
@@ -123,11 +123,11 @@ TWO = (("h", b"1"), ("i", None))
         (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
     ],
 )
-def test_what_is_lost(record: Record, format: str, to: str, paths: list[str]) -> None:
+def test_losses_of_records(record: Record, format: str, to: str, paths: list[str]) -> None:
     assert losses(record, format, to) == paths
 
 
-def test_what_a_batch_loses() -> None:
+def test_losses_of_batches() -> None:
     more = {
         "producer_id": 7,
         "producer_epoch": 1,

@@ -26,7 +26,7 @@ ONE = [Record(0, -1, b"k", b"v")]
         (format_of("kip87"), "v0 v1 kip87"),
     ],
 )
-def test_what_a_name_means(given: object, names: str) -> None:
+def test_formats_selected_by_name(given: object, names: str) -> None:
     found = format_set(given)
     assert [each.name for each in found.formats] == names.split()
     again = pickle.loads(pickle.dumps(found))
@@ -34,7 +34,7 @@ def test_what_a_name_means(given: object, names: str) -> None:
     assert format_set(found) is found
 
 
-def test_a_class_takes_its_magic_byte_too() -> None:
+def test_format_class_selects_its_magic_byte() -> None:
     data = build(ONE, "v0").encode() + build([ONE[0].replace(offset=1, timestamp=5)], "kip87").encode()
     assert [batch.format for batch in read_batches(data, MessageKip87)] == ["v0", "kip87"]
 

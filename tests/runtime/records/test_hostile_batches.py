@@ -116,7 +116,7 @@ def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
         ("1e 00 00 00 01 01 ffffffffffffffffff01", "records[0].headers"),
     ],
 )
-def test_a_record_that_lies(record: str, path: str) -> None:
+def test_record_with_false_lengths(record: str, path: str) -> None:
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     error = fault(resealed(header + bytes.fromhex(record)))

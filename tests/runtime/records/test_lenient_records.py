@@ -50,7 +50,7 @@ WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --dro
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
-def test_lenient_readers_take_what_kafka_takes(
+def test_lenient_readers_accept_what_kafka_accepts(
     data: bytes, expected: list[tuple[int, int, tuple[tuple[str, bytes], ...]]], tmp_path: Path
 ) -> None:
     (strict,) = read_batches(data)

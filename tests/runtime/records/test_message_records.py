@@ -173,7 +173,7 @@ def captured() -> Iterator[tuple[Any, int, bytes]]:
                 yield frame.message, frame.version, data
 
 
-def test_real_messages_carry_what_their_version_says() -> None:
+def test_real_messages_have_the_record_format_of_their_version() -> None:
     seen: dict[tuple[str, int], int] = {}
     for message, version, _ in captured():
         for field in decode_records(message, version):
@@ -235,7 +235,7 @@ def test_smaller_batches_for_readers_of_magic_2() -> None:
     assert convert_records(zigzag, 4, format="v3-zigzag") == (answer(records(PLAIN, "v2")), ())
 
 
-def test_what_needs_no_conversion_keeps_its_bytes() -> None:
+def test_batches_that_need_no_conversion_keep_their_bytes() -> None:
     data = records(PLAIN, "v2") + records(PLAIN, "v1")
     cut = data + data[:30]
     got = answer(cut, None, b"")
@@ -250,7 +250,7 @@ def test_a_request_has_its_format_alone() -> None:
     assert lost == () and [batch.format for field in decode_records(sent) for batch in field] == ["v2"]
 
 
-def test_what_has_no_place_there_is_left_out_and_reported() -> None:
+def test_unsupported_records_are_omitted_and_reported() -> None:
     marker = records([Record(5, 1, bytes(4), bytes(6))], "v2", is_control=True, is_transactional=True, producer_id=7)
     plain = records(PLAIN, "v2")
     old, lost = convert_records(answer(marker + plain + plain[:20]), 3)

@@ -290,7 +290,7 @@ def test_rows_appended_through_a_struct_that_is_null_by_default() -> None:
         groups.rewrite(data, 0, lambda *row: row, append=[("g", 5)])
 
 
-def test_what_is_changed_in_its_place_is_a_change() -> None:
+def test_values_changed_in_place_are_changes() -> None:
     def moved(broker: Any) -> Any:
         broker.host = "moved"
         return broker
@@ -310,13 +310,13 @@ def test_what_is_changed_in_its_place_is_a_change() -> None:
     assert leaders.read(leaders.rewrite(DATA, 12, lead), 12) == [("orders", [3, 3]), (None, [])]
 
 
-def test_what_the_function_raises_goes_through() -> None:
+def test_errors_of_the_function_are_raised() -> None:
     hosts = select(messages.MetadataResponse, "brokers[].host")
     with pytest.raises(ZeroDivisionError):
         hosts.rewrite(DATA, 12, lambda host: 1 // 0)
 
 
-def test_a_selection_says_what_it_is_and_can_be_pickled() -> None:
+def test_selection_repr_and_pickling() -> None:
     hosts = select(messages.MetadataResponse, "brokers[].host", "controller_id")
     assert repr(hosts) == "tagwire.select(MetadataResponse, 'brokers[].host', 'controller_id')"
     assert hosts.message is messages.MetadataResponse

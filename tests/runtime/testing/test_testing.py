@@ -62,7 +62,7 @@ def test_mistakes_of_the_test_itself(version: int, expected: str, error: type[Ex
 
 @given(st.sampled_from(ALL), st.data())
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_what_the_strategy_gives_the_version_carries(case: tuple[Any, int], data: st.DataObject) -> None:
+def test_values_of_the_strategy_fit_the_version(case: tuple[Any, int], data: st.DataObject) -> None:
     cls, version = case
     message = data.draw(messages(cls, version))
     assert version in message.supported_versions()

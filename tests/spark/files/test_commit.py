@@ -60,7 +60,7 @@ def read_offsets(root: Path) -> dict[str, list[int]]:
     return {name: sorted(each) for name, each in found.items()}
 
 
-def test_what_is_staged_is_not_seen(tmp_path: Path) -> None:
+def test_staged_rows_are_not_visible(tmp_path: Path) -> None:
     root, writer, staged = written(tmp_path)
     assert read_offsets(root) == offsets(root) == BEFORE
     writer.abort([*staged, None])
@@ -102,7 +102,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
     assert seen == sorted(seen, reverse=True) and True in seen and False in seen
 
 
-def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
@@ -113,7 +113,7 @@ def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
 
-def test_a_job_that_reads_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_job_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
@@ -335,7 +335,7 @@ def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
     (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "log: can't be written: it should be a file"),
     (lambda root: rmtree(next(root.glob(".tagwire-*"))), "No such file"),
 ])  # fmt: skip
-def test_what_can_not_be_moved_is_found_before_the_commit(
+def test_files_that_can_not_be_moved_are_found_before_the_commit(
     tmp_path: Path, block: Any, text: str, overwrite: bool
 ) -> None:
     writer, staged = blocked(tmp_path, overwrite)

@@ -73,7 +73,7 @@ def test_planning_lists_once_and_reads_what_options_need(
     assert splits and requests == asked
 
 
-def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
+def test_time_index_is_read_for_a_requested_time(store: Any) -> None:
     splits, requests = planned("counted://k/orders-0", recordsFromTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
     assert any(".timeindex" in each for each in requests) and splits
 

@@ -454,7 +454,7 @@ def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
         writer.write(iter(rows("t", 3, b"x")))
 
 
-def test_what_is_left_is_listed_and_goes_when_it_is_old(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_leftovers_are_listed_and_removed(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url, writer, _ = begun(bucket)
     storage = writer.target.storage
     [left] = leftovers(url, storage)

@@ -237,7 +237,7 @@ def test_measured_as_on_one_machine(spark: "SparkSession", logs: Path) -> None:
     assert whatif_logs(spark, one, "v3").by(lambda kind: kind.topic)["orders"].records == 30
 
 
-def test_who_sends_what(spark: "SparkSession") -> None:
+def test_requests_by_client_api_and_version(spark: "SparkSession") -> None:
     rows = audit_captures(spark, CAPTURES).collect()
     calls = spark.read.format("kafka_rpc").option("body", "none").load(str(CAPTURES)).where("requestSize is not null")
     assert sum(row.requests for row in rows) == calls.count() > len(rows)

@@ -144,9 +144,7 @@ def test_workers_that_are_killed_each_time(
     assert list((tmp_path / "in").iterdir()) == [] and len(list(tmp_path.glob("died*"))) >= 2
 
 
-def test_what_is_counted_is_counted_once(
-    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_spark.jobs.whatif.run_units", dying(tmp_path / "died", 1))
     assert whatif_logs(spark, SAMPLE, "v3").total().records == 60 and (tmp_path / "died0").exists()
 

@@ -67,7 +67,7 @@ def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Pa
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
-def test_of_many_jobs_on_one_output_one_writes(tmp_path: Path) -> None:
+def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
     output, barrier, refused = tmp_path / "out", threading.Barrier(6), []
 
     def job(number: int) -> None:

@@ -150,7 +150,7 @@ def test_planning_reads_no_records(tmp_path: Path) -> None:
     assert len(splits) == 256 and len(pickle.dumps(splits)) < 64 * len(splits) + 1000
 
 
-def test_what_a_task_tells_the_driver_has_no_records(tmp_path: Path) -> None:
+def test_results_of_tasks_contain_no_records(tmp_path: Path) -> None:
     records = big_segment(tmp_path / "from", 2, 1000)
     query = log_query({"path": str(tmp_path / "from")})
     rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))

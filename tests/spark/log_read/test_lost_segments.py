@@ -62,7 +62,7 @@ def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -
 
 
 @pytest.mark.parametrize(("option", "offset", "rows"), [("endingOffsets", 10, 10), ("startingOffsets", 20, 20)])
-def test_only_offsets_that_are_asked_for_count(tmp_path: Path, option: str, offset: int, rows: int) -> None:
+def test_only_requested_offsets_count(tmp_path: Path, option: str, offset: int, rows: int) -> None:
     folder = log(tmp_path)
     assert count(folder, **{option: f'{{"t": {{"0": {offset}}}}}'}) == rows
     inside = offset + 1 if option == "endingOffsets" else offset - 1

@@ -86,7 +86,7 @@ def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, rea
     assert 0 < found[2] - found[1] <= found[1] - found[0] + 2
 
 
-def test_the_wanted_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
+def test_requested_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
     large(tmp_path / "t-0", 0, 1 << 30)
     query = log_query({"path": str(tmp_path), "startingOffsets": '{"t": {"0": 300000}}'})
     parts = plan(query)
@@ -147,9 +147,7 @@ def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return listed
 
 
-def test_folders_of_partitions_that_are_not_asked_for_are_not_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_of_other_partitions_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(20):
         segment(tmp_path / f"t-{number}", 0, batch(0))
     listed = listings(monkeypatch)

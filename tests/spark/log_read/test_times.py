@@ -56,7 +56,7 @@ def read(path: Path, first: int, **options: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("first", [0, 3, 99, 100, 250, 487, 500])
-def test_only_what_may_be_wanted_is_planned(tmp_path: Path, first: int) -> None:
+def test_only_possible_matches_are_planned(tmp_path: Path, first: int) -> None:
     log_of(tmp_path / "t-0", ascending())
     splits = plan(log_query({"path": str(tmp_path), "recordsFromTimestamp": START + first}))
     assert len(splits) == min(SEGMENTS - first // 100, SEGMENTS) if first < 500 else 1

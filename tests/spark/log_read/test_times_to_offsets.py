@@ -84,6 +84,6 @@ def test_damage_before_the_record(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["1700000000000", '{"t": [1]}', '{"t": {"0": -1}}', '{"t": {"0": "noon"}}', "noon"])
-def test_what_is_no_time(folder: Path, value: str) -> None:
+def test_invalid_times(folder: Path, value: str) -> None:
     with pytest.raises(PipelineError, match=r"startingOffsetsByTimestamp.*milliseconds"):
         read(folder, startingOffsetsByTimestamp=value)

@@ -37,7 +37,7 @@ def write(root: Path, **options: str) -> None:
 @pytest.mark.parametrize(("hours", "options", "stays"), [
     (167, {}, True), (169, {}, False), (3, {"leftoverHours": "4"}, True), (3, {"leftoverHours": "2"}, False),
 ])  # fmt: skip
-def test_a_later_write_removes_what_is_old(tmp_path: Path, hours: int, options: dict[str, str], stays: bool) -> None:
+def test_later_write_removes_old_leftovers(tmp_path: Path, hours: int, options: dict[str, str], stays: bool) -> None:
     left = killed(tmp_path, hours)
     write(tmp_path, **options)
     assert left.exists() is stays
@@ -85,6 +85,6 @@ def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hours", ["0", "-1", "soon"])
-def test_what_is_no_age(tmp_path: Path, hours: str) -> None:
+def test_invalid_ages(tmp_path: Path, hours: str) -> None:
     with pytest.raises(PipelineError, match="leftoverHours"):
         log_target({"path": str(tmp_path), "leftoverHours": hours})

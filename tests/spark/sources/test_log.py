@@ -91,7 +91,7 @@ def test_headers_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> 
     assert {key: tuple(value) for key, value in got.items() if key in expected} == expected
 
 
-def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) -> None:
+def test_only_requested_columns(spark: "SparkSession", logs: Path) -> None:
     df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs / "kafka4"))
     assert df.columns == ["offset", "key"] and df.count() == load(spark, logs / "kafka4").count()
 
@@ -229,7 +229,7 @@ def test_damage_is_a_row(spark: "SparkSession", logs: Path, tmp_path: Path, spli
     assert df.where("_error is null").count() == whole - lost
 
 
-def test_an_index_that_lies_hides_nothing(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
+def test_wrong_index_hides_nothing(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     source = big_partition(logs)
     target = Path(copytree(source, tmp_path / source.name))
     for index in target.glob("*.index"):

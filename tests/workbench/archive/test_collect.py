@@ -99,7 +99,7 @@ def test_aliases_are_the_older_names_newest_first() -> None:
     assert named(found) == {"CRequest": ("0", ["ARequest", "BRequest"])}
 
 
-def test_aliases_that_specs_say_are_kept() -> None:
+def test_aliases_in_specs_are_kept() -> None:
     older, newer = data("0", name="Info", aliases=["Oldest"]), data("1", name="Info", aliases=["Middle"])
     assert named(archive(release("1.0", older), release("2.0", newer))) == {"Info": ("0-1", ["Middle", "Oldest"])}
 
@@ -113,7 +113,7 @@ def test_an_older_name_of_two_messages_is_an_alias_of_one() -> None:
     assert named(found) == {"ARequest": ("0", ["OldRequest"]), "BRequest": ("0", [])}
 
 
-def test_specs_of_core_are_where_they_went() -> None:
+def test_specs_of_core_follow_their_component() -> None:
     core = release("2.0", data("0-1", field("A"), name="Info"), component="core")
     found = archive(core, release("3.0", data("1", field("A"), name="Info"), component="raft"))
     assert [(spec.component, spec.spec["validVersions"]) for spec in found.specs] == [("raft", "0-1")]

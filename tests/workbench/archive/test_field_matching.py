@@ -66,7 +66,7 @@ def test_structs_are_paired_with_their_fields() -> None:
     assert inner == {"Key": "Id", "Rack": "Rack"}
 
 
-def test_a_field_can_t_stand_for_two() -> None:
+def test_field_can_not_match_two_fields() -> None:
     newer = data("1-2", field("A", versions="0-1"), field("B", versions="2+"))
     message = "FooData: FooData.whole is at the position of a in one version, and of b in another"
     with pytest.raises(SpecError, match=re.escape(message)):

@@ -152,7 +152,7 @@ def test_a_second_import_writes_nothing_and_removes_nothing(tmp_path: Path) -> N
     assert f"{stale}: not in these sources; unchanged" in str(report)
 
 
-def test_what_it_wrote_can_be_imported_again(tmp_path: Path) -> None:
+def test_written_specs_can_be_imported_again(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     import_release([jar(tmp_path, {"common/message/FooRequest.json": FOO_REQUEST})], first)
     report = import_release([first], second)
@@ -160,7 +160,7 @@ def test_what_it_wrote_can_be_imported_again(tmp_path: Path) -> None:
     assert report.notes == ()
 
 
-def test_an_api_that_is_gone_keeps_its_key(tmp_path: Path) -> None:
+def test_removed_api_keeps_its_key(tmp_path: Path) -> None:
     gone = '{ "apiKey": 4, "type": "request", "name": "FooRequest", "validVersions": "none" }'
     import_release([jar(tmp_path, {"common/message/FooRequest.json": gone})], tmp_path / "specs")
     assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(gone)
@@ -198,7 +198,7 @@ def test_a_directory_may_hold_several_components(tmp_path: Path) -> None:
     assert read_release(tmp_path).components == {"clients": 1, "raft": 1}
 
 
-def test_the_caller_may_say_the_component(tmp_path: Path) -> None:
+def test_caller_may_specify_the_component(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": spec()}, "specs.jar")
     with pytest.raises(SpecError, match="unknown component"):
         read_release(source)
@@ -269,7 +269,7 @@ def test_the_format_of_records(name: str, kind: str, versions: str, expected: di
     assert found["fields"][0].get("recordFormats") == expected
 
 
-def test_what_a_release_says_itself_wins() -> None:
+def test_explicit_values_of_a_release_win() -> None:
     facts = {"apiKey": 3, "type": "request", "name": "Foo", "validVersions": "0", "fields": []}
     assert with_protocol_rules({**facts, "headerVersions": {"0+": "2"}})["headerVersions"] == {"0+": "2"}
 

@@ -124,7 +124,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ),
     ],
 )
-def test_what_is_said_of_the_whole_message(newer: Spec, older: Spec, expected: Spec) -> None:
+def test_keys_of_the_whole_message(newer: Spec, older: Spec, expected: Spec) -> None:
     result = merge(keyed("request", 1, "FooRequest", "2-3", **newer), keyed("request", 1, "FooRequest", "0-2", **older))
     keys = ("deprecatedVersions", "latestVersionUnstable", "listeners", "headerVersions")
     assert {key: result[key] for key in keys if key in result} == expected

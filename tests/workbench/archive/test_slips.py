@@ -36,7 +36,7 @@ def source(text: str) -> SpecText:
         ),
     ],
 )  # fmt: skip
-def test_slips_are_mended_and_said(text: str, notes: list[str]) -> None:
+def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
     tree, said, errors = mended(source(text))
     assert errors == []
     assert tree == MENDED

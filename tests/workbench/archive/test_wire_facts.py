@@ -33,7 +33,7 @@ def test_facts_about_bytes(fields: list[Spec], plain: str, compact: str) -> None
     assert (text(*fields, flexible="none"), text(*fields)) == (plain, compact)
 
 
-def test_tags_are_in_it_and_names_if_they_are_wanted() -> None:
+def test_facts_include_tags_and_optionally_names() -> None:
     fields = [
         field("FirstOne"),
         field("B", "string", tag=1, taggedVersions="0+"),
@@ -62,7 +62,7 @@ def test_an_optional_buffer() -> None:
         (field("A", "X", fields=INNER), field("A", "Y", fields=INNER)),
     ],
 )
-def test_what_moves_no_byte_is_not_in_it(one: Spec, other: Spec) -> None:
+def test_changes_that_move_no_byte_are_ignored(one: Spec, other: Spec) -> None:
     assert text(one) == text(other)
 
 

@@ -130,7 +130,9 @@ def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
     ("keys", "connection"),
     [({}, "?"), ({"conn": 3}, "3"), ({"run": "r"}, "r"), ({"run": "r", "conn": 0}, "r 0")],
 )
-def test_a_line_that_says_little_of_its_connection(tmp_path: Path, keys: dict[str, Any], connection: str) -> None:
+def test_line_with_little_information_about_its_connection(
+    tmp_path: Path, keys: dict[str, Any], connection: str
+) -> None:
     path = write_lines(tmp_path / "a.jsonl", json.dumps({"dir": "req", "hex": METADATA.hex(), **keys}))
     listing = read(path)
     assert listing.cells(0)[-1] == connection

@@ -29,7 +29,7 @@ def test_another_package_is_browsed() -> None:
 @pytest.mark.parametrize(
     ("path", "instead"), [(CAPTURES, "tagwire explain --capture"), (SAMPLE_LOG, "tagwire log dump")]
 )
-def test_without_a_terminal_it_says_what_to_use(path: Path, instead: str) -> None:
+def test_other_commands_are_suggested_without_a_terminal(path: Path, instead: str) -> None:
     done = tagwire_result("browse", path)
     assert done.exit_code == 2
     assert f"browse needs a terminal; `{instead} {path}` prints to a file or a pipe." in done.stderr

@@ -130,7 +130,7 @@ def test_exceptions(project: Path) -> None:
     assert tagwire_result("breaking", "message_specs", "message_specs").stderr.count("excuses nothing") == 0
 
 
-def test_an_exception_that_expired_says_so(project: Path) -> None:
+def test_expired_exception_is_reported(project: Path) -> None:
     settle(project, EXCEPTION % "2020-01-01")
     result = lint("message_specs")
     assert "TL34" in result.stdout and "expired on 2020-01-01" in result.stderr

@@ -95,7 +95,7 @@ def test_problems_are_errors(script: Path, ending: signal.Signals) -> None:
     ]
 
 
-def test_a_version_that_nobody_knows_has_no_body(script: Path) -> None:
+def test_unknown_version_has_no_body(script: Path) -> None:
     with serving(script, "--json") as process:
         port = json.loads(line(process))["port"]
         newer = kafka.registry.encode_request(BEAT, 4)[:2] + b"\0\x63" + kafka.registry.encode_request(BEAT, 4)[4:]
@@ -129,7 +129,7 @@ def test_it_stops_in_time(script: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "1e7", "-1", "soon"])
-def test_a_time_that_is_none(seconds: str, script: Path) -> None:
+def test_invalid_duration(seconds: str, script: Path) -> None:
     code, out, err = run(script, "--time", seconds)
     assert (code, out) == (2, "") and f"expected a number of seconds from 0 to 1000000, got {seconds}" in err
 

@@ -108,7 +108,7 @@ def test_differences(peer: MockPeer, tmp_path: Path) -> None:
         (["--ignore", "brokers"], 1),
     ],
 )
-def test_what_may_differ(words: list[str], code: int, peer: MockPeer, tmp_path: Path) -> None:
+def test_allowed_differences(words: list[str], code: int, peer: MockPeer, tmp_path: Path) -> None:
     assert run(capture(tmp_path, ASKED, frame(OTHER, 12)), peer.address, *words)[0] == code
 
 
@@ -175,7 +175,7 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     assert "its lines do not name their servers" in run(file, peer.address, "--server", "b:1")[2]
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_no_server_listens(tmp_path: Path) -> None:
     code, out, err = run(capture(tmp_path, ASKED), "127.0.0.1:1")
     refused = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
     assert (code, out) == (1, "") and refused in err and "Connect call" not in err

@@ -114,13 +114,13 @@ def test_each_collision_has_designs_with_and_without_it(rule: str) -> None:
     assert {any(rule == each for each, _ in expected) for _, expected in COLLISIONS} == {True, False}
 
 
-def test_a_finding_says_who_and_what() -> None:
+def test_finding_names_designs_and_bits() -> None:
     texts = [finding.message for finding in collide([KIP87, V2])]
     assert "bit 5 of attributes is is_tombstone in kip87 and is_control in v2" in texts
     assert {finding.as_dict()["severity"] for finding in collide([KIP87, V2])} == {"error"}
 
 
-def test_every_rule_says_what_and_why() -> None:
+def test_every_rule_has_a_description_and_a_reason() -> None:
     for rule in DESIGN_RULES.values():
         assert rule.title and not rule.title.endswith(".") and rule.explanation.endswith(".")
         assert rule.severity in ("error", "warning", "note")

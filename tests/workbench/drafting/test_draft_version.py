@@ -119,7 +119,7 @@ OTHERS = (
 )
 
 
-def test_what_is_no_rpc_is_left_alone(tmp_path: Path) -> None:
+def test_specs_that_are_not_rpcs_do_not_change(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST | PLAIN, RESPONSE | PLAIN, *OTHERS)
     names = {f"{each['name']}.json" for each in OTHERS}
     before = {name: data for name, data in state(folder).items() if name in names}

@@ -44,7 +44,7 @@ def after(text: str, label: str) -> str:
         ('{ "type": "re|, "name": "Foo" }', "response", '{ "type": "response"|, "name": "Foo" }'),
     ],
 )
-def test_what_an_offer_writes(before: str, label: str, expected: str) -> None:
+def test_text_inserted_by_suggestions(before: str, label: str, expected: str) -> None:
     assert after(before, label) == expected
 
 

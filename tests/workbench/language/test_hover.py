@@ -51,7 +51,7 @@ def shown(needle: str, message: MessageSpec | None = None, *, inside: int = 1, t
         ('"request"', ["**type**: what kind of message it is"]),
     ],
 )
-def test_what_is_shown(needle: str, expected: list[str]) -> None:
+def test_hover_texts(needle: str, expected: list[str]) -> None:
     found = shown(needle)
     assert [line for line in expected if line not in found] == [], found
 
@@ -79,7 +79,7 @@ def test_a_secret_example_is_no_secret(message: MessageSpec) -> None:
     assert "as `00 01 61`" in shown('"Library"', read_spec(text).message, text=text)
 
 
-def test_no_example_of_what_is_in_no_version(message: MessageSpec) -> None:
+def test_no_example_for_fields_without_versions(message: MessageSpec) -> None:
     assert field_example(message, "Book", "Nothing") is None
     assert field_example(message, "Nowhere", "Id") is None
 
@@ -107,7 +107,7 @@ def test_a_register_shows_its_entries() -> None:
     assert long is not None and long.text.endswith("- 39 `n39`\n- ... 10 more")
 
 
-def test_a_broken_rule_is_explained_before_all_else() -> None:
+def test_broken_rule_is_explained_first() -> None:
     found = hover(SPEC, SPEC.index('"Library"') + 1, None, ["TW608", "TW608"])
     assert found is not None
     assert found.text.startswith("**TW608** (error): a tag is used twice")

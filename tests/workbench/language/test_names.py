@@ -62,7 +62,7 @@ def test_definitions_and_references(text: str, needle: str, declared: int, named
 
 
 @pytest.mark.parametrize("needle", ['"Foo"', '"type"', '"0-1"', '"int8"', "["])
-def test_what_has_no_definition(needle: str) -> None:
+def test_names_without_a_definition(needle: str) -> None:
     assert definition(SPEC, at(SPEC, needle)) is None
     assert renamable(SPEC, at(SPEC, needle)) is None
 

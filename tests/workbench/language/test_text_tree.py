@@ -73,7 +73,7 @@ def test_values_know_their_characters() -> None:
         ('{ "a" "b|"', "key", None, '"b"'),
     ],
 )
-def test_where_a_cursor_stands(text: str, role: str, key: str | None, written: str) -> None:
+def test_context_of_the_cursor(text: str, role: str, key: str | None, written: str) -> None:
     offset = text.index("|")
     bare = text.replace("|", "", 1)
     slot = TextTree(bare).slot(offset)

@@ -64,7 +64,7 @@ def test_no_rules_about_the_set_while_a_file_can_not_be_read(root: Path) -> None
     assert all_rules(specs, request(root)) == {"PingRequest.json": ["TW103"]}
 
 
-def test_what_changes_on_disk_is_read_again(root: Path) -> None:
+def test_changed_files_are_read_again(root: Path) -> None:
     specs = Workspace()
     assert all_rules(specs, request(root)) == {}
     edit_spec(root, "PingResponse", '"apiKey": 7', '"apiKey": 70')
@@ -77,7 +77,7 @@ def test_what_changes_on_disk_is_read_again(root: Path) -> None:
     assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW820", "TL51"]}
 
 
-def test_what_was_read_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_files_are_not_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     specs = Workspace()
     first = specs.read(request(root))
     assert specs.read(request(root)) is first
@@ -134,7 +134,7 @@ until = "never"
 """
 
 
-def test_what_lint_finds_as_far_as_the_settings_ask_for_it(root: Path) -> None:
+def test_lint_findings_depend_on_the_settings(root: Path) -> None:
     specs, path, settings = Workspace(), request(root), root / "pyproject.toml"
     specs.write(path, TAGGED_FIRST)
     [found] = specs.problems(path)
@@ -184,7 +184,7 @@ def test_settings_and_folders_that_can_not_be_read(root: Path) -> None:
         specs.problems(request(root))
 
 
-def test_the_normal_form_is_that_of_fmt(root: Path) -> None:
+def test_formatting_equals_fmt(root: Path) -> None:
     specs = Workspace()
     keys = '"name": "PingRequest", "type": "request", "apiKey": "7", "validVersions": "0-1", "flexibleVersions": "1+"'
     text = f"// why\n{{ {keys} }}"

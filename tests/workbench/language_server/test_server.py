@@ -68,7 +68,7 @@ def written(client: Editor, uri: str, place: dict[str, Any]) -> str:
     return before[start : len(before) - (len(after) - start - 2)]
 
 
-def test_what_the_server_can_do(opened: tuple[Editor, str]) -> None:
+def test_capabilities_of_the_server(opened: tuple[Editor, str]) -> None:
     can = opened[0].capabilities
     assert can["positionEncoding"] == "utf-16"
     assert can["renameProvider"] == {"prepareProvider": True}
@@ -213,7 +213,7 @@ def test_outline_and_format(opened: tuple[Editor, str]) -> None:
     assert client.ask("textDocument/formatting", options) == [], "a spec with errors stays as it is"
 
 
-def test_what_was_meant_as_a_quick_fix(opened: tuple[Editor, str]) -> None:
+def test_suggested_names_as_quick_fixes(opened: tuple[Editor, str]) -> None:
     client, uri = opened
     client.type(uri, REQUEST.replace('"uuid"', '"uuit"'))
     place = client.at(uri, '"uuit"')["position"]

@@ -340,7 +340,7 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
         ("offer: {X: 1}\n" + RULE + "null", ":1:12: tagwire_messages has no message 'X'"),
     ],
 )
-def test_what_messages_do_not_have(tmp_path: Path, text: str, expected: str) -> None:
+def test_fields_missing_from_messages(tmp_path: Path, text: str, expected: str) -> None:
     (found,) = faults(tmp_path, text)
     assert expected in found
 

@@ -203,7 +203,7 @@ def test_garbage_passes_untouched(garbage: bytes, size: int) -> None:
         assert it.kinds == [(True, 3, 12)]
 
 
-def test_what_is_noted() -> None:
+def test_notes_in_the_recording() -> None:
     it = Recording()
     it.from_client(sized(b"abc") + b"\0\0\0\x09abc")
     assert list(it.connection.receive_from_client(b"")) == [b"\0\0\0\x09abc"]

@@ -32,7 +32,7 @@ def peer() -> MockPeer:
     return peer
 
 
-def test_what_holds(peer: MockPeer) -> None:
+def test_assertions_that_pass(peer: MockPeer) -> None:
     peer.assert_received(ASKED)
     peer.assert_received(ASKED, version=9, times=1)
     peer.assert_received(kafka.HeartbeatRequest, times=2)
@@ -112,7 +112,7 @@ def test_waiting(peer: MockPeer) -> None:
     timer.join()
 
 
-def test_nobody_waits_on_after_a_problem(peer: MockPeer) -> None:
+def test_waiting_ends_after_a_problem(peer: MockPeer) -> None:
     timer = threading.Timer(0.05, lambda: peer.connect().receive_data(b"\xff\xff\xff\xff"))
     timer.start()
     with pytest.raises(AssertionError, match="found size -1"):

@@ -97,7 +97,7 @@ def test_a_sequence_answers_in_turn_and_its_last_stays(peer: MockPeer) -> None:
     assert rule.requests == peer.requests
 
 
-def test_none_is_no_answer(peer: MockPeer) -> None:
+def test_none_means_no_response(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply([None, lambda _: None, OK])
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4) * 2) == []
@@ -121,7 +121,7 @@ def test_a_rule_is_in_force_with_its_reply(peer: MockPeer) -> None:
     assert kafka.HeartbeatRequest.API_KEY not in peer.offered
 
 
-def test_what_has_rules_is_announced(peer: MockPeer) -> None:
+def test_apis_with_rules_are_announced(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest, versions="1-2").reply(OK)
     peer.on(kafka.HeartbeatRequest, versions="4").reply(OK)
     found = answer(peer.connect(), ASKING, 3)
@@ -402,7 +402,7 @@ def test_answers_out_of_order(peer: MockPeer) -> None:
     assert ids == [2, 4, 1, 3, 5]
 
 
-def test_what_is_held_goes_out_at_the_end(peer: MockPeer) -> None:
+def test_held_responses_are_sent_at_the_end(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, behind=1)
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4)) == []

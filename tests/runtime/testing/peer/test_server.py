@@ -98,7 +98,7 @@ def test_a_delay_holds_later_answers_back_but_no_requests(peer: MockPeer) -> Non
         assert time.monotonic() - before >= 0.2
 
 
-def test_closing_waits_for_nobody(peer: MockPeer) -> None:
+def test_closing_does_not_wait_for_clients(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, delay=600)
     before = time.monotonic()
     with peer.running() as address, connected(address) as waiting, connected(address) as idle:
@@ -109,7 +109,7 @@ def test_closing_waits_for_nobody(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize("close", [False, True])
-def test_a_client_that_does_not_read_keeps_nobody(peer: MockPeer, close: bool) -> None:
+def test_client_that_does_not_read_blocks_nobody(peer: MockPeer, close: bool) -> None:
     peer.on(kafka.HeartbeatRequest).reply(raw=bytes(50_000_000), close=close)
     before = time.monotonic()
     with peer.running() as address, connected(address) as client:

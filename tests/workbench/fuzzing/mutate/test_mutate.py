@@ -166,7 +166,7 @@ def test_bytes_without_a_message_are_replaced_by_a_seed() -> None:
     assert len(made.changes) == 1 and (made.message, made.version) == (kafka.MetadataRequest, 12)
 
 
-def test_no_more_bytes_than_are_asked_for() -> None:
+def test_no_more_bytes_than_requested() -> None:
     mutator = Mutator(kafka.registry, kafka.MetadataResponse, 12)
     data = kafka.MetadataResponse().encode(12)
     assert max(len(mutator(data, 40, number)) for number in range(300)) <= 40
@@ -191,7 +191,7 @@ def test_changes_are_reported() -> None:
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
     ],
 )
-def test_forms_that_say_too_little(words: dict[str, Any], said: str) -> None:
+def test_incomplete_input_forms(words: dict[str, Any], said: str) -> None:
     with pytest.raises(FramingError, match=said):
         Framing(kafka.registry, **words)
 
