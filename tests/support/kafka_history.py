@@ -135,6 +135,13 @@ reports is shown in brackets. If a field became ignorable, encoding in a version
 instead of raising an error.
 """
 
+_SEVERITIES: Final = {
+    "wire": "the bytes of these versions changed",
+    "semantic": "the bytes stayed the same, but their meaning changed",
+    "source": "the bytes stayed the same, but code or JSON that uses these messages must change",
+    "policy": "messages or versions were removed, or versions changed that were not stable yet",
+}
+
 _REWORDED: Final = (
     (r"the field was added to this version", "{fields} added"),
     (r"the field was removed from this version", "{fields} removed"),
@@ -190,7 +197,7 @@ def _release(old: str, new: str, findings: Sequence[Finding]) -> str:
         return "\n".join([*lines, "No released version changed.\n"])
     for severity, messages in counts:
         if messages:
-            lines += [f"**{severity}**", ""]
+            lines += [f"**{severity}**: {_SEVERITIES[severity]}", ""]
             for name, found in messages.items():
                 lines += _bullets(_named(name, found), _summaries(found))
             lines.append("")
