@@ -44,7 +44,7 @@ _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
 """The number of requests that `Connection.asking_all` sends before it waits for an answer."""
-_OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS"), (b"\x16\x03", "TLS"))
+_OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes of other protocols. Read as a frame size, they exceed the limit."""
 
 

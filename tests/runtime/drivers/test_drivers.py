@@ -127,7 +127,7 @@ def test_a_value_that_is_not_an_address(address: Any) -> None:
 @both
 @pytest.mark.parametrize(("data", "options", "text"), [
     (b"HTTP/1.1 400\r\n", {}, r"can't be used from byte 0 on: frame: size .*; the other side uses HTTP"),
-    (b"\x15\3\3\0\2\2\x46", {}, "the other side uses TLS"),
+    (b"\x15\3\3\0\2\2\x46", {}, "the other side uses TLS: pass `ssl`"),
     (b"", {}, "after the request for its versions: if it uses TLS on this port, pass `ssl`"),
     (None, {"timeout": 0.3}, r"no answer came within 0\.3 s after the request for its versions: "),
     (b"", {"ssl": ssl.create_default_context()}, "; does the peer use TLS on this port"),
