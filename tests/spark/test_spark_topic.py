@@ -1,6 +1,7 @@
 """Run the example of a Kafka topic with several message types, with `kafka_log` instead of Spark's Kafka source."""
 
 import importlib.util
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "spark_topic.py"
 BEAT = messages.HeartbeatRequest(group_id="g", generation_id=7, member_id="m")
 COMMIT = messages.OffsetCommitRequest(
     group_id="g", topics=[Topic(name="orders", partitions=[Partition(partition_index=1, committed_offset=42)])]
@@ -45,15 +45,21 @@ def append(root: Path, *records: tuple[Any, ...]) -> None:
     job(root, table(*rows, schema=columns("topic string, value binary, headers headers")))
 
 
-def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession", tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("spark_topic", EXAMPLE)
+def example(name: str) -> Any:
+    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession", tmp_path: Path) -> None:
+    topic = example("spark_topic")
 
     def run() -> None:
         records = spark.readStream.format("kafka_log").load(str(tmp_path / "logs"))
-        query = example.tables(records, str(tmp_path / "tables"))
+        query = topic.tables(records, str(tmp_path / "tables"))
         assert query.awaitTermination(120) and query.exception() is None
 
     def rows(name: str, *names: str) -> list[tuple[Any, ...]]:
@@ -75,3 +81,17 @@ def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession",
     append(tmp_path / "logs", (BEAT.encode(1), {"message": "HeartbeatRequest", "version": "1"}))
     run()
     assert [row[0] for row in rows("HeartbeatRequest")] == [0, 1, 10]
+
+
+def test_a_day_is_two_tables_and_a_plot(spark: "SparkSession", tmp_path: Path) -> None:
+    """Six heartbeats in three hours, a cut one, and a record without a value."""
+    start, values = datetime(2026, 11, 26, 8, tzinfo=UTC), [*([BEAT.encode(4)] * 6), BEAT.encode(4)[:-3], None]
+    rows = [("requests", start + timedelta(minutes=25 * n), value) for n, value in enumerate(values)]
+    job(tmp_path / "logs", table(*rows, schema=columns("topic string, timestamp timestamp, value binary")))
+    report = tmp_path / "report"
+    example("spark_day").summarize(spark, str(tmp_path / "logs"), "requests", str(report))
+    by_hour = sorted(map(tuple, spark.read.parquet(str(report / "by_hour")).collect()))
+    assert by_hour == [(f"2026-11-26 {hour}:00", "g", count) for hour, count in (("08", 3), ("09", 2), ("10", 1))]
+    invalid = spark.read.parquet(str(report / "invalid")).orderBy("offset").select("offset", "reason").collect()
+    assert [row[0] for row in invalid] == [6, 7] and "found" in invalid[0][1] and invalid[1][1] == "no value"
+    assert (report / "day.svg").read_text().count("<rect") == 3

@@ -120,6 +120,14 @@ class LogQuery(NamedTuple):
         )
 
 
+def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a batch read without stream options, which Spark's Kafka source ignores there as well."""
+    ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
+    if ignored:
+        warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
+    return {name: value for name, value in options.items() if name not in ignored}
+
+
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options without Kafka connection options, with a warning about the removed ones.
 
@@ -149,7 +157,8 @@ def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
 
 def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     """Parse a query from options. Raises PipelineError."""
-    read = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
+    given = without_brokers(options)
+    read = Options(given, (*OPTIONS, *STREAM_OPTIONS)) if of_stream else Options(_without_limits(given), OPTIONS)
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
     if len(chosen) > 1:
         raise invalid(f"Options {' and '.join(chosen)} exclude one another; give one of them.")

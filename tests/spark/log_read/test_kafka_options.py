@@ -75,6 +75,11 @@ def test_what_is_rejected(logs: Path, options: dict[str, Any], text: str) -> Non
         offsets(logs, **options)
 
 
+def test_batch_reads_ignore_the_limits_of_streams(logs: Path) -> None:
+    with pytest.warns(UserWarning, match="ignores these options in batch reads: maxOffsetsPerTrigger, maxTriggerDelay"):
+        assert offsets(logs, maxTriggerDelay="5m", maxOffsetsPerTrigger=1) == offsets(logs)
+
+
 def test_limits(tmp_path: Path) -> None:
     data = build([Record(n, 1, None, bytes(100_000)) for n in range(3)], "v2", compression="gzip").encode()
     segment(tmp_path / "t-0", 0, data)
