@@ -193,7 +193,7 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 
 
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
-    """Check that engine and interpreter agree whether the bytes are valid. The engine raises if their errors differ."""
+    """Check that engine and interpreter both accept or both reject the bytes. The engine raises if errors differ."""
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
     except tagwire.DecodeError as refusal:

@@ -248,7 +248,7 @@ def test_alternating_partitions_give_full_batches(
 
 
 def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
-    """Check rows that are each a batch, because each batch opens the file of its partition."""
+    """Write a batch per row, because each batch opens the file of its partition."""
     open_files = []
 
     def batches() -> Iterator[Any]:
