@@ -15,5 +15,5 @@ frame = zigzag.FooRequest.decode_frame(b"")
 assert_type(frame.header, zigzag.RequestHeader)
 assert_type(frame, tagwire.Frame[zigzag.FooRequest, zigzag.RequestHeader])
 assert_type(zigzag.registry.decode_request(b"").header, zigzag.RequestHeader)
-assert_type(tagwire_records.registry, tagwire.Registry)  # has no headers
+assert_type(tagwire_records.registry, tagwire.Registry)  # a registry without headers
 other: unsigned.FooRequest = request  # type: ignore[assignment]

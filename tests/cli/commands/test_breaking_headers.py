@@ -77,7 +77,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # fills the cache
+    assert proofs() == []  # this run fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
     # magic -2, API key 7, version 0, and tenant 0, which only header 1 has

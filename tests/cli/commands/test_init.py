@@ -56,7 +56,7 @@ def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
         result = tagwire_result(*line)
         assert result.exit_code == 0, result.output
-    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # without user settings
+    run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)  # without the user's settings
     if importlib.util.find_spec("mypy"):
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
 

@@ -177,7 +177,7 @@ def test_tagged_array_is_omitted_when_empty() -> None:
 def test_encoded_default_is_kept() -> None:
     """Check that a rewrite keeps the bytes of a default value, which `decode` and `encode` would omit."""
     plain = messages.FetchRequest().encode(15)
-    assert plain[-1] == 0  # no tagged fields
+    assert plain[-1] == 0  # the number of tagged fields
     explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # cluster_id, written as null
     cluster = select(messages.FetchRequest, "cluster_id", "max_wait_ms")
     assert cluster.rewrite(explicit, 15, lambda name, wait: (name, wait)) == explicit

@@ -449,7 +449,7 @@ def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
 
     with pytest.raises(PipelineError, match="came too late"):
         late.write(slow())
-    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # left by `late`
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # the object that `late` left
     with pytest.raises(PipelineError, match="came too late"):
         writer.write(iter(rows("t", 3, b"x")))
 

@@ -11,7 +11,7 @@ from tagwire.errors import TagwireError
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the units of jobs one after another in this process."""
 
-    from tagwire_spark.errors import refusal  # needs pyspark
+    from tagwire_spark.errors import refusal  # requires pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

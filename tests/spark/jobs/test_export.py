@@ -296,7 +296,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # Spark is not used
+    spark: Any = None  # the job does not use Spark
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")

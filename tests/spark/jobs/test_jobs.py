@@ -172,7 +172,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # Spark is not used
+    spark: Any = None  # the job does not use Spark
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
@@ -317,7 +317,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
     code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])  # only the active segment
+    assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])  # there is only an active segment
 
 
 def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:

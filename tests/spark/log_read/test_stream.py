@@ -113,7 +113,7 @@ def test_every_partition_makes_progress(tmp_path: Path, partitions: int, most: i
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # without any reader state
+        assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))  # offsets are the only state
         position = end
     assert min(served.values()) >= least
 

@@ -206,7 +206,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         return Ether(bytes(packet).ljust(60, b"\0"))  # the minimum size of an Ethernet frame
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
-    start = (1 << 32) - 6  # sequence numbers wrap around
+    start = (1 << 32) - 6  # so that sequence numbers wrap around
     packets = [
         segment(start - 1, b"", asks=True, flags="S"),
         segment(start, asked[:5], asks=True),

@@ -43,7 +43,7 @@ def test_everything_is_documented_in_whole_sentences() -> None:
         (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
         (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
         (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
-        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),  # computed, so no attribute
+        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),  # computed, so not an attribute
     ],
 )
 def test_programs_find_it_in_generated_classes(cls: type, path: str, text: str) -> None:
