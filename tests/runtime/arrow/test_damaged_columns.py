@@ -50,7 +50,8 @@ def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
     """Check an unusual byte at each position: strings are processed in words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
-    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]  # longest first
+    # The first row is long enough to make room for all others.
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
     assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in texts]

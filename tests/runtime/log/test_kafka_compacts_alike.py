@@ -99,7 +99,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Pass the cleaner's checkpoint, up to which a cleaner removes tombstones in old formats."""
+    """Pass the cleaner's checkpoint to tagwire: a cleaner removes tombstones of old formats up to the checkpoint."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"

@@ -27,7 +27,7 @@ EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191,
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
-    """Return a format with and without native plans."""
+    """Return two formats of this layout by engine name, with and without native plans."""
     formats = {}
     with pytest.MonkeyPatch.context() as patch:
         for engine in ("native", "python"):

@@ -72,7 +72,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a manifest that briefly belongs to another job neither undoes nor finishes the first commit."""
+    """Check that a process ignores a manifest that another job has linked for a moment under the same number."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
     draft = late.job.folder / "manifest-late.json"

@@ -173,7 +173,7 @@ def test_stream_of_a_prefix_reads_each_record_once(store: Any) -> None:
     ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
 )
 def test_log_with_a_missing_segment(store: Any, name: str, data: bytes) -> None:
-    """Check that a gap is data loss, unless files in the folder show that the log was compacted or written that way."""
+    """Check that a gap is data loss, unless files in the folder show that compaction or the writer left it."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
