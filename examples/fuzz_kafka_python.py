@@ -57,7 +57,7 @@ def finding(data: bytes) -> str:
     try:
         read = decoder.decode(body, version=version)
     except CAUGHT as error:
-        return f"refuses valid bytes: {type(error).__name__}" if is_canonical else ""
+        return f"rejects valid bytes: {type(error).__name__}" if is_canonical else ""
     except Exception as error:
         return f"{'valid' if is_canonical else 'invalid'} bytes raise {type(error).__name__}"
     if fault:

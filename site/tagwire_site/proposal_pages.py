@@ -78,7 +78,7 @@ def _batches(proposal: Proposal) -> Plot:
         BarRow(f"{count} record{'' if count == 1 else 's'} in a batch", list(_bars(scale, names, both)))
         for count, both in sizes
     ]
-    return Plot("Bytes for each record, with its part of the head", scale, rows)
+    return Plot("Bytes per record, including its share of the batch header", scale, rows)
 
 
 def _messages() -> Plot:

@@ -14,7 +14,7 @@ from tagwire_cli.output.echo import say
 @click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--no-headers", is_flag=True, help="Create messages without RequestHeader and ResponseHeader.")
 def command(name: str, folder: Path, no_headers: bool) -> None:
-    """Start a protocol of your own in FOLDER (default: here).
+    """Create a project for your own protocol in FOLDER (default: the current folder).
 
     NAME is the package to create, such as `pings`. The command writes specs of a
     first request, its response and their headers; the generated package; golden

@@ -95,7 +95,7 @@ def _proof_lines(proof: "Proof | None") -> Iterator[str]:
     for name, data in (("old", proof.old_bytes), ("new", proof.new_bytes)):
         yield from _bytes_lines(name, data)
     writer = "new" if proof.reader == "old" else "old"
-    outcome = "refuses" if proof.error else "reads"
+    outcome = "rejects" if proof.error else "reads"
     what = "" if proof.error else f" as {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
     yield f"the {proof.reader} reader {outcome} the {writer} bytes{what}:"
     yield from (indent(line, "  ") for line in proof.trace.splitlines()[1:])

@@ -84,7 +84,7 @@ def test_a_break_as_text(project: Path) -> None:
         'proof in version 1: {"nonce": 1}',
         "old bytes: 00 00 00 00 00 00 00 01 00",
         "new bytes: 00 00 00 01 00",
-        "the old reader refuses the new bytes:",
+        "the old reader rejects the new bytes:",
         "offset bytes path type value",
         "! nonce fault at byte 0: found 5 bytes left, expected 8 bytes",
         "0 00 00 00 01 00 . not read",

@@ -58,7 +58,7 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Look through a capture or a log in a terminal.
+    """Browse a capture or a log in a terminal.
 
     FILE is a capture (JSON lines, plain or gzipped, or a network capture), a log
     segment, or a log folder. The list shows its frames or batches. Below it are the

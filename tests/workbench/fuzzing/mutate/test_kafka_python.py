@@ -10,7 +10,17 @@ import pytest
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs/howto-fuzzing.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `((?:[0-9a-f]{2} ?)+)` \| ([^|]+) \|", PAGE, re.MULTILINE)
+INPUTS = re.findall(r"^- `((?:[0-9a-f]{2} ?)+)`", PAGE, re.MULTILINE)
+FINDINGS = [  # of the inputs on the page, in order
+    "rejects valid bytes: error",
+    "valid bytes raise AssertionError",
+    "writes other bytes than it read",
+    "invalid bytes raise IndexError",
+    "invalid bytes raise OverflowError",
+    "accepts: byte left, expected byte",
+    "accepts: tag of byte, expected at most the byte left",
+    "accepts: null, expected a value",
+]
 RELEASE = "3.0.12"
 
 
@@ -26,7 +36,7 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("fuzz_kafka_python")
 
 
-@pytest.mark.parametrize(("data", "finding"), ROWS)
+@pytest.mark.parametrize(("data", "finding"), zip(INPUTS, FINDINGS, strict=True))
 def test_findings(harness: Any, data: str, finding: str) -> None:
     assert harness.finding(bytes.fromhex(data)) == finding
     with pytest.raises(AssertionError, match=re.escape(finding)):
@@ -36,4 +46,4 @@ def test_findings(harness: Any, data: str, finding: str) -> None:
 def test_the_loop_finds_some(harness: Any, capsys: pytest.CaptureFixture[str]) -> None:
     harness.loop(harness.Mutator(harness.registry, kind="response", prefix="key"), 150, 1)
     assert "writes other bytes than it read" in capsys.readouterr().out
-    assert len(ROWS) == 8 and f"kafka-python {RELEASE}" in PAGE
+    assert f"kafka-python {RELEASE}" in PAGE
