@@ -219,7 +219,7 @@ def test_bytes_without_an_alternative_are_rejected_at_the_section(package: Any) 
     assert (error.path, error.offset) == ("", at)
     assert (error.found, error.expected) == ("no alternative of the union content", "one of text, goods, flowers")
     null = errors_of(package, data[:at] + bytes.fromhex("01 00 01 00"), 2)
-    assert null.found == error.found, "an alternative that is null is not there"
+    assert null.found == error.found, "a null alternative counts as missing"
 
 
 def test_an_old_reader_keeps_an_alternative_that_it_does_not_know(package: Any) -> None:

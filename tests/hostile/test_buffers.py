@@ -44,7 +44,7 @@ class Shrinking:
         return memoryview(bytearray(self.data[:size]))
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have buffers of their own from Python 3.12 on")
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes can define __buffer__ since Python 3.12")
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:

@@ -33,7 +33,7 @@ def offsets(path: Path, split_bytes: int) -> list[list[int]]:
     ]
 
 
-@pytest.mark.skipif(engine() != "native", reason="only the native engine passes over heads")
+@pytest.mark.skipif(engine() != "native", reason="only the native engine skips batch headers")
 def test_native_code_skips_headers_before_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     span = Scan.span

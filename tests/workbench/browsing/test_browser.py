@@ -100,7 +100,7 @@ def test_jumps_between_request_and_response(capture: Path) -> None:
         assert app.entries.entry == 0
         await pilot.press("down", "p")
         assert app.entries.entry == 1
-        assert [each.message for each in app._notifications] == ["no request and response belong together here"]
+        assert [each.message for each in app._notifications] == ["this entry has no matching request or response"]
         assert app.apply_filter("dir=req")
         await pilot.press("home", "p")  # jumping to a hidden entry clears the filter
         assert (app.entries.entry, app.entries.view.text) == (2, "")

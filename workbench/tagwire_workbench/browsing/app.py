@@ -242,7 +242,7 @@ class Browser(App[None]):
         entry = self.entries.entry
         partner = None if entry is None else self.listing.partner(entry)
         if partner is None:
-            self.notify("no request and response belong together here", severity="warning", markup=False)
+            self.notify("this entry has no matching request or response", severity="warning", markup=False)
             return
         self._go_to(partner)
 
