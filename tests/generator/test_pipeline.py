@@ -140,7 +140,7 @@ def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPa
     make = pipeline._make
     paths = {"message_specs/PingRequest.json": path, "message_specs/PingResponse.json": other}
     monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.source]: ""}))
-    with pytest.raises(SpecError, match=r"both make (same|Same|__init__)\.py"):
+    with pytest.raises(SpecError, match=r"both generate (same|Same|__init__)\.py"):
         generate(spec_set, use_cache=False)
 
 
