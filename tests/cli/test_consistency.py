@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import click
@@ -5,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
+from network_packets import pcap
 
 from tagwire_cli.app import app
 from tagwire_cli.output.tables import Column, fitted
@@ -86,9 +88,17 @@ def test_tables_fit_terminals() -> None:
     columns = [Column("file"), Column("bytes", is_number=True), Column("default"), Column("more")]
     row = ["logs/orders-0/00000000000000000000.log", "12", '"AAAAAAAAAAAAAAAAAAAAAA"', "last"]
     assert fitted(columns, [row], 80)[1] == [row]
-    assert fitted(columns, [row], 60)[1] == [["…000000000000000000.log", "12", '"AAAAAAAAA…', "last"]]
+    assert fitted(columns, [row], 60)[1] == [["…000000000000000000.log", "12", f'"{20 * "A"}…', "last"]]
     kept, rows = fitted(columns, [row], 40)
-    assert ([each.title for each in kept], rows) == (["file", "bytes"], [["…000000000000000000.log", "12"]])
+    assert [each.title for each in kept] == ["file", "bytes", "more"]
+    assert rows == [["…000000000000000000.log", "12", "last"]]
+
+
+def test_explain_fits_narrow_terminals() -> None:
+    narrow = CliRunner().invoke(app, ["--color", "always", "explain", HEX], env={"COLUMNS": "60"}).stdout
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow).splitlines()
+    assert lines[4] == "offset  bytes        path                     value"
+    assert max(map(len, lines[3:])) <= 60
 
 
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])
@@ -121,12 +131,17 @@ def test_errors_name_standard_input(words: str) -> None:
 WRONG = """\
 explain nosuch.pcap|2|nosuch.pcap: can't be read: No such file or directory
 explain 00120003000|1|odd number of hex digits (11)
-explain Metadata|2|give MESSAGE VERSION, such as MetadataRequest 12
+explain Metadata|2|give MESSAGE VERSION, such as MetadataRequest 13
 explain --hex {binary}|1|leave out --hex
-explain --response {binary}|2|give API VERSION, such as Metadata 12
+explain --response {binary}|2|give API VERSION, such as Metadata 13
 explain --frames request --response Metadata 12|2|give --response or --frames request, not both
 decode 3 12|2|API 3 has two messages; give MetadataRequest or MetadataResponse
 decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire explain --input auto` reads it
+decode MetadataRequest 12 t.pcap|1|a network capture; `tagwire explain` and `tagwire decode --capture` read it
+log dump t.pcap|1|t.pcap: network capture, not a log segment; `tagwire explain t.pcap` reads it
+spark convert nosuch --output x|2|nosuch: can't be read: No such file or directory
+show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
+decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
 decode --frames request {dump}|1|the input looks like a hex dump
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
 show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
@@ -141,6 +156,7 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(bytes.fromhex(HEX))
     (tmp_path / "dump").write_text(f"00000000: {HEX[:16]} {HEX[16:32]}\n00000010: {HEX[32:48]} {HEX[48:]}\n")
+    (tmp_path / "t.pcap").write_bytes(pcap([]))
     words, status, answer = line.split("|")
     done = tagwire_result(*words.format(binary="binary", dump="dump").split())
     assert done.exit_code == int(status) and answer in done.stderr, done.output

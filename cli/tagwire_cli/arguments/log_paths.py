@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tagwire.captures import capture_kind
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 
@@ -18,6 +19,10 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
     for path in paths:
         if path.is_file():
+            with path.open("rb") as file:
+                kind = capture_kind(file.read(4096))
+            if kind:
+                raise LogPathError(f"{path}: {kind}, not a log segment; `tagwire explain {path}` reads it")
             yield Segment(path)
             continue
         found = list(find_partitions(path))

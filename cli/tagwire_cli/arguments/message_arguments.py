@@ -17,7 +17,7 @@ def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Return the message class and version that the first words name, and the other words. Raises click.UsageError."""
-    name, version, rest = _name_and_version(words, wanted)
+    name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
     return message, version, rest
@@ -27,11 +27,17 @@ def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Return the response class and version that the first words name, and the other words. Raises click.UsageError."""
-    name, version, rest = _name_and_version(words, wanted)
+    name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a response with a fallback may have another version than its request
         require_version(message, version)
     return message, version, rest
+
+
+def example_of(registry: "Registry") -> str:
+    """Return MESSAGE VERSION of a message that the package has."""
+    name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
+    return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
 
 def one_file(words: Sequence[str]) -> str:
@@ -41,9 +47,10 @@ def one_file(words: Sequence[str]) -> str:
     return words[0] if words else "-"
 
 
-def _name_and_version(words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
+def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
     if len(words) < 2:
-        example = "MetadataRequest 12" if wanted.startswith("MESSAGE") else "Metadata 12"
+        name = example_of(registry)
+        example = name if wanted.startswith("MESSAGE") else name.replace("Request ", " ")
         raise click.UsageError(f"give {wanted}, such as {example}.")
     name, version, *rest = words
     number = whole_number(version)

@@ -14,7 +14,7 @@ import click
 
 import tagwire
 from tagwire.errors import TagwireError
-from tagwire.frames.known_packages import KAFKA_MESSAGES
+from tagwire.frames.known_packages import KAFKA_MESSAGES, kafka_messages
 from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.output.echo import say_verbose
@@ -87,7 +87,7 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
         if names:
             text = f"API {name} has two messages; give {names[0]} or {names[1]}"
             raise click.BadParameter(text, param_hint="MESSAGE")
-        hint = _record_format_hint(name) or suggestion(name, registry.names(), _ALL, most=3)
+        hint = _record_format_hint(name) or _suggestion(registry, name, registry.names())
         raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="MESSAGE")
     return registry[name]
 
@@ -100,6 +100,14 @@ def _record_format_hint(name: str) -> str:
         if name in (known, getattr(tagwire_records.registry[known], "FORMAT", None)):
             return f"for the record format, use `tagwire show {known} --package tagwire_records`"
     return ""
+
+
+def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
+    """Return the option that finds Kafka's message of this name, or similar names of the package."""
+    kafka = kafka_messages()
+    if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
+        return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"
+    return suggestion(name, names, _ALL, most=3)
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
@@ -139,5 +147,5 @@ def find_response(registry: "Registry", text: str) -> "type[Message]":
     name = text.removesuffix("Request").removesuffix("Response")
     if f"{name}Response" not in registry:
         names = [each.removesuffix("Response") for each in registry.names() if each.endswith("Response")]
-        raise click.BadParameter(f"there is no API {text!r}; {suggestion(name, names, _ALL, most=3)}", param_hint="API")
+        raise click.BadParameter(f"there is no API {text!r}; {_suggestion(registry, name, names)}", param_hint="API")
     return registry[f"{name}Response"]

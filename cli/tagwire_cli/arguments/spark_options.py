@@ -8,11 +8,20 @@ from typing import Any, TypeVar
 
 import click
 
+from tagwire_cli.paths import InputPath
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Location(click.Path):
+class Location(InputPath):
     """An existing path, or a URL, which stays a string and is not checked."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if "://" in str(value) else super().convert(value, param, ctx)
+
+
+class NewLocation(click.Path):
+    """A path to write, or a URL, which stays a string."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
@@ -41,9 +50,7 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
 
 def location_argument(function: F) -> F:
     """Add the argument PATH..., for existing paths (as Path objects) and URLs (as strings)."""
-    return click.argument(
-        "paths", nargs=-1, required=True, metavar="PATH...", type=Location(exists=True, path_type=Path)
-    )(function)
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Location())(function)
 
 
 def storage_option(function: F) -> F:
@@ -71,7 +78,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         *("--output", "output"),
         required=True,
         metavar=metavar,
-        type=Location(path_type=Path),
+        type=NewLocation(path_type=Path),
         help=f"{help}, or s3:// URL; it must not exist yet.",
     )
     work = click.option(

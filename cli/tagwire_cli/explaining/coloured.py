@@ -6,6 +6,7 @@ the same color.
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from tagwire.explain.nodes import Node
@@ -63,11 +64,17 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
     from rich.text import Text
 
     begin, path, kind, value = 0, 0, 0, 0
-    for line, row in annotated_lines(trace, note, bytes_a_line=_bytes_a_line(trace, note, console.width)):
+    count, has_types = _layout(trace, note, console.width)
+    for line, row in annotated_lines(trace, note, bytes_a_line=count):
+        if row is None and line.startswith("offset"):
+            begin, path, kind, value = (line.index(title) for title in ("bytes", "path", "type", "value"))
+        is_field = row is not None and row.kind not in ("title", "fault")
+        if not has_types and (is_field or line.startswith("offset")):
+            line = line[:kind] + line[value:]
         shown = Text(line)
+        if not has_types and is_field:
+            shown.truncate(console.width, overflow="ellipsis")
         if row is None:
-            if line.startswith("offset"):
-                begin, path, kind, value = (line.index(title) for title in ("bytes", "path", "type", "value"))
             shown.stylize("bold")
         elif row.kind in ("title", "fault"):
             shown.stylize(_STYLES[row.kind])
@@ -75,15 +82,16 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
             style = _STYLES[row.kind]
             shown.stylize("dim", 0, begin)
             shown.stylize(style, begin, path)
-            shown.stylize("dim", kind, value)
-            shown.stylize(style, value)
+            shown.stylize("dim", kind, value if has_types else kind)
+            shown.stylize(style, value if has_types else kind)
         console.print(shown)
 
 
-def _bytes_a_line(trace: Trace, note: Note | None, width: int) -> int:
-    """Return the greatest number of bytes per line that leaves room for values in the terminal."""
-    for count in _FOLDED:
-        _, (titles, _), *_ = annotated_lines(trace, note, bytes_a_line=count)
-        if titles.index("value") + _ROOM <= width:
-            return count
-    return _FOLDED[-1]
+def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
+    """Return the most bytes per line that leave room for values in the terminal, and whether types fit as well."""
+    for column in ("value", "type"):
+        for count in _FOLDED:
+            titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))
+            if titles.index(column) + _ROOM <= width:
+                return count, column == "value"
+    return _FOLDED[-1], False

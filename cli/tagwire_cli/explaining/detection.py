@@ -13,6 +13,7 @@ from tagwire.frames.packets import tcp_segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count
+from tagwire_cli.arguments.message_arguments import example_of
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.encodings import bytes_of, encoding_of
 from tagwire_cli.paths import UnreadableFileError
@@ -79,7 +80,7 @@ def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
     if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")
     if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
-        example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else "MetadataRequest 12"
+        example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else example_of(registry)
         raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or neither to have the input detected.")
     if "." in text or "/" in text:
         raise UnreadableFileError.of(words[0])

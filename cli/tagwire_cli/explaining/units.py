@@ -12,6 +12,7 @@ import click
 from tagwire.captures import CapturedFrame, capture_kind
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
@@ -102,11 +103,18 @@ def explain_detected(
     is_many, units = _detected_units(settings, first, only, port)
 
     def all_units() -> Iterator[Explained]:
-        yield from _introduced(first, units)
+        yield from _introduced(first._replace(description=first.description + _package_note(settings)), units)
         for each in inputs:
             yield from _introduced(each, _detected_units(settings, each, only, port)[1])
 
     return is_many or first.kind == "format", all_units()
+
+
+def _package_note(settings: ExplainSettings) -> str:
+    """Return the package whose messages are tried, in a project that has its own; otherwise an empty string."""
+    package = settings.registry.package
+    note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
+    return "" if package == KAFKA_MESSAGES else note
 
 
 def _detected_units(

@@ -16,11 +16,16 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from tagwire.captures import capture_kind
 from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex
 
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
+_OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
+"""What od and hexdump print without options. Parsing it as a dump gives an error that names the right options."""
+_WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
+_SINGLE_BYTES: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
 _HEX_BREAKS: Final = re.compile(r"[\s:,-]+")
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
 _ESCAPED_REST: Final = re.compile(r"[\s,;\"'{}()\[\]\\]*")
@@ -35,6 +40,8 @@ def encoding_of(data: bytes) -> str:
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
+    if _OD.fullmatch(text):
+        return "dump"
     for name in ("escaped", "list", "dump", "hex", "base64"):
         is_cut = name == "base64" and len("".join(text.split())) % 4
         try:
@@ -49,6 +56,8 @@ def text_hint(data: bytes) -> str:
     """Return a hint for bytes that can't be decoded, if they look like the output of a tool; otherwise ""."""
     if looks_like_hex(data):
         return HEX_HINT
+    if kind := capture_kind(data):
+        return f"the input looks like a {kind}; `tagwire explain` and `tagwire decode --capture` read it"
     name = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
     return (
         f"the input looks like {name}; `tagwire explain --input auto` reads it, other commands need bytes"
@@ -123,6 +132,8 @@ def _dump(text: str) -> bytes:
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
+    if _WORDS.match(text):
+        raise InputError(f"dump input: 16-bit words, whose byte order depends on the machine; {_SINGLE_BYTES}")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
@@ -138,7 +149,7 @@ def _dump(text: str) -> bytes:
         previous = b""
         if offset != len(data):
             expected = f"{len(data)}, the number of bytes above it"
-            raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
+            raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}; {_SINGLE_BYTES}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
         # xxd puts two blanks after a line's bytes. Other tools also put two blanks between bytes, but print at most 16.
         widest = len(line) if match["colon"] else _DUMP_WIDTH

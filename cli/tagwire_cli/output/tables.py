@@ -27,7 +27,7 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members that map reasons to counts."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""On a narrow terminal, paths are shortened to `_LONG` characters and other cells to `_SHORT`."""
+"""Cells longer than `_LONG` are shortened on a narrow terminal: paths at most to `_LONG`, others to `_SHORT`."""
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""
 
@@ -64,25 +64,31 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """Make a table fit a terminal: shorten long cells, then drop the last columns."""
+    """Shorten long cells, then leave out the columns that don't fit next to those before them."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
     for number, each in enumerate(cells):
         is_path = any("/" in cell for cell in each)
-        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+        excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        if excess <= 0:
             return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
-        if widths[number] > _LONG and (number or is_path) and not any(" " in cell.strip() for cell in each):
-            widths[number] = _LONG if is_path else _SHORT
+        is_prose = widths[number] > _PROSE and any(" " in cell.strip() for cell in each)
+        if widths[number] > _LONG and (number or is_path) and not is_prose:
+            widths[number] = max(_LONG if is_path else _SHORT, widths[number] - excess)
             cells[number] = [_shortened(cell, widths[number], is_path=is_path) for cell in each]
     words = [max(len(word) for cell in each for word in [*cell.split(), ""]) for each in cells]
     widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]  # prose is wrapped
-    kept = len(columns)
-    while kept > 1 and sum(widths[:kept]) + len(_GAP) * (kept - 1) > width:
-        kept -= 1
-    if kept < len(columns):
-        left_out = ", ".join(column.title for column in columns[kept:])
+    kept, left = [0], width - widths[0]
+    for number in range(1, len(columns)):
+        if len(_GAP) + widths[number] <= left:
+            kept.append(number)
+            left -= len(_GAP) + widths[number]
+    if len(kept) < len(columns):
+        left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
         say(f"tagwire: too narrow for the columns {left_out}; a pipe or a wider terminal shows them", err=True)
-    return columns[:kept], [[each[at] for each in cells[:kept]] for at in range(1, len(rows) + 1)]
+    return [columns[number] for number in kept], [
+        [cells[number][at] for number in kept] for at in range(1, len(rows) + 1)
+    ]
 
 
 def _shortened(cell: str, width: int, *, is_path: bool) -> str:

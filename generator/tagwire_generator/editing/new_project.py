@@ -83,8 +83,9 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
 
 def _check_name(name: str) -> None:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or not name.islower():
-        near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name.lower())
-        hint = f"; call it {near!r}" if near.isidentifier() and not keyword.iskeyword(near) else ""
+        near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in Path(name).name.lower())
+        where = f", and give the folder after it: tagwire init {near} {name}" if "/" in name else ""
+        hint = f"; call it {near!r}{where}" if near.isidentifier() and not keyword.iskeyword(near) else ""
         if keyword.iskeyword(name):
             raise NewProjectError(f"{name!r} is a keyword of Python, so no package can have this name")
         raise NewProjectError(f"{name!r} is not a package name of lower-case letters, digits and _{hint}")

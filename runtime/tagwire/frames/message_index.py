@@ -45,7 +45,7 @@ class MessageIndex:
         registers: dict[str, str] | None = None,
         structs: dict[str, str] | None = None,
     ) -> None:
-        self._package = package
+        self.package = package
         self.registers = registers or {}
         self.structs = structs or {}
         self._index = index
@@ -88,8 +88,8 @@ class MessageIndex:
         if name not in self._index:
             from tagwire.text_format import near
 
-            raise UnknownMessageError(f"{self._package} has no message {name!r}{near(name, list(self._index))}")
-        module = import_module(f"{self._package}.{self._index[name][0]}")
+            raise UnknownMessageError(f"{self.package} has no message {name!r}{near(name, list(self._index))}")
+        module = import_module(f"{self.package}.{self._index[name][0]}")
         found: type[Message] = getattr(module, name)
         return found
 
@@ -100,23 +100,23 @@ class MessageIndex:
         name. Raises AttributeError.
         """
         found = self._attribute(name)
-        if self._package in modules:
-            setattr(modules[self._package], name, found)
+        if self.package in modules:
+            setattr(modules[self.package], name, found)
         return found
 
     def _attribute(self, name: str) -> Any:
         if name in self:
             return self[name]
         if name == "ApiKey":
-            return import_module(f"{self._package}.api_key").ApiKey
+            return import_module(f"{self.package}.api_key").ApiKey
         others = {**self.registers, **self.structs}
         if name in others:
-            return getattr(import_module(f"{self._package}.{others[name]}"), name)
+            return getattr(import_module(f"{self.package}.{others[name]}"), name)
         if name in others.values() or any(module == name for module, *_ in self._index.values()):
-            return import_module(f"{self._package}.{name}")
+            return import_module(f"{self.package}.{name}")
         if name == "errors" and (errors := getattr(self, name, None)) is not None:
             return errors
-        raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
 
     def request(self, api_key: int) -> type[Message]:
         """Return the request of an API. Raises UnknownMessageError."""
@@ -135,7 +135,7 @@ class MessageIndex:
         if name is None:
             where = f" of component {component!r}" if component else ""
             keys = self.keys(kind, component)
-            raise UnknownMessageError(f"{self._package} has no {kind}{where} with API key {api_key}; it has {keys}")
+            raise UnknownMessageError(f"{self.package} has no {kind}{where} with API key {api_key}; it has {keys}")
         return self[name]
 
     def keys(self, kind: str, component: str = "") -> str:
@@ -154,7 +154,7 @@ class MessageIndex:
 
         name = self[name].NAME
         try:
-            module = import_module(f"{self._package}.releases")
+            module = import_module(f"{self.package}.releases")
         except ModuleNotFoundError:
             return {}
         texts: dict[str, str] = module.RELEASES

@@ -54,7 +54,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     """Whether the request header is known to begin with API key and version."""
 
     def __repr__(self) -> str:
-        return f"<registry of {self._package}: {len(self)} messages>"
+        return f"<registry of {self.package}: {len(self)} messages>"
 
     @property
     def request_header(self) -> type[RequestH]:
@@ -71,7 +71,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _header_class(self, name: str) -> Any:
         if name not in self:
             raise UnknownMessageError(
-                f"{self._package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
+                f"{self.package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
                 f"messages alone, or add a spec of type header named {name}"
             )
         return self[name]

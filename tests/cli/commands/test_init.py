@@ -136,7 +136,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
         ("class", "is a keyword of Python"),
-        ("../x", "call it '___x'"),
+        ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
         ("json", "is a Python module"),
         ("tagwire_pings", "is a module of tagwire"),
     ],

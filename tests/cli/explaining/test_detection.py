@@ -101,7 +101,7 @@ def test_suggested_commands_read_the_same_input() -> None:
     [
         (["nosuch.bin"], "nosuch.bin: can't be read: No such file or directory"),
         (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
-        (["3"], "give MESSAGE VERSION, such as MetadataRequest 12"),
+        (["3"], "give MESSAGE VERSION, such as MetadataRequest 13"),
     ],
 )
 def test_arguments_that_name_no_input(words: list[str], text: str) -> None:

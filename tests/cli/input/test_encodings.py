@@ -91,6 +91,13 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
         ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
         ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, expected 2, the number of bytes above it"),
+        (
+            "auto",
+            "0000000 1200 0300\n0000004\n",
+            "dump input: 16-bit words, whose byte order depends on the machine; print",
+        ),
+        ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: offset 0x20, expected 0, the number of bytes"),
+        ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: offset 0x20, expected 2"),
         ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
         ("dump", "0000  \n", "dump input: no bytes after the offsets"),
         ("escaped", "x00", "escaped input:"),

@@ -11,7 +11,7 @@ from tagwire_cli.arguments.spark_options import Location, opened_session, output
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
 _COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True), Column("batches", is_number=True))
-_EXPORT: Final = Location(exists=True, file_okay=False, path_type=Path)
+_EXPORT: Final = Location(files=False)
 
 
 @click.command("import")
