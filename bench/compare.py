@@ -49,9 +49,9 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", help="the commit to compare with")
-    parser.add_argument("head", nargs="?", default="", help="the commit that is compared; without it the working tree")
+    parser.add_argument("head", nargs="?", default="", help="the commit to compare (default: the working tree)")
     parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
+    parser.add_argument("--quick", action="store_true", help="run only a few rounds, to check that everything works")
     return parser
 
 

@@ -26,7 +26,7 @@ _LIBRARIES: Final = (Tagwire, PureTagwire, Kio, KafkaPython, AioKafka, Msgspec, 
 def main(arguments: list[str]) -> int:
     """Measure all libraries, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few rounds: to see that it works")
+    parser.add_argument("--quick", action="store_true", help="run only a few rounds, to check that everything works")
     rounds, seconds = (3, 0.001) if parser.parse_args(arguments).quick else (21, 0.04)
     libraries: list[Library] = [library() for library in _LIBRARIES]
     rows = speed.measure_speed(libraries, rounds=rounds, seconds=seconds, progress=_progress)

@@ -166,7 +166,7 @@ class TestThroughPreCommit:
         edit_spec(repository.root, "PlainData", "Nonce", "Number")
         repository.run("git", "add", "message_specs")
         edit_spec(repository.root, "PlainData", "Number", "Nonce")
-        assert "staged with other content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
+        assert "staged with different content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
 
     def test_half_of_a_change_is_staged(self, repository: Repository) -> None:
         hook = repository.root / ".git/hooks/pre-commit"

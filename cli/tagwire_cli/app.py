@@ -37,8 +37,8 @@ class _Commands(CommandTable):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has closed the pipe, and click exits silently
                 raise
-            said = error.strerror or error
-            say_error(said if error.filename is None else f"{error.filename}: {said}")
+            reason = error.strerror or error
+            say_error(reason if error.filename is None else f"{error.filename}: {reason}")
             ctx.exit(1)
 
 
@@ -71,8 +71,8 @@ def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
 
     \b
     Environment:
-      NO_COLOR        disables colours
-      FORCE_COLOR     uses colours even if the output is not a terminal
+      NO_COLOR        disables colors
+      FORCE_COLOR     uses colors even if the output is not a terminal
       TAGWIRE_ENGINE  selects the engine: native or python
       CI              makes `generate` and `breaking` ignore their caches
 

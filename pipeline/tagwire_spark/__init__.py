@@ -21,8 +21,8 @@ for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
 if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # a cluster may provide another PySpark
-    _text = f"this needs PySpark 4.2 or later, and {_module.__version__} is installed; pip install 'tagwire[spark]'"
-    raise MissingExtraError(f"{_text} brings one", name="pyspark")
+    _text = f"expected PySpark 4.2 or later, got {_module.__version__}; run pip install 'tagwire[spark]'"
+    raise MissingExtraError(_text, name="pyspark")
 
 # ruff: noqa: E402 - imported only after the checks above
 from tagwire_spark.columns.dataframes import decode_messages, in_log_order

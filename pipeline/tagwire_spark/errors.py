@@ -127,17 +127,17 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 def failure(error: Exception) -> PipelineError:
     """Convert one of `SPARK_ERRORS` to a PipelineError: the worker's error, or the first cause in Spark's message."""
-    return error_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {_cause(error)}")
+    return error_in(error) or PipelineError("SPARK_FAILED", f"Spark failed: {_cause(error)}")
 
 
 def _cause(error: Exception) -> str:
     """Return the worker's error in a Spark error message, or else the first line that shows a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
-        return f"a worker has failed with {raised[-1]}"
+        return f"a worker raised {raised[-1]}"
     lines = [line.strip(" \t:").removeprefix("Caused by: ") for line in text.splitlines()]
-    said = (line for line in lines if line and not line.startswith(_NO_CAUSE) and not line.endswith(_WAITING))
-    return next(said, type(error).__name__)
+    causes = (line for line in lines if line and not line.startswith(_NO_CAUSE) and not line.endswith(_WAITING))
+    return next(causes, type(error).__name__)
 
 
 def error_in(error: Exception) -> PipelineError | None:

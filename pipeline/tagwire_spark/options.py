@@ -15,8 +15,8 @@ from tagwire_spark.errors import PipelineError
 MODES: Final = ("FAILFAST", "PERMISSIVE")
 """How to handle invalid bytes: fail the query, or report the error in the row's `_error`."""
 NO_TABLES: Final = (
-    "Spark does not pass on the options of tables (saveAsTable, insertInto, CREATE TABLE): save to a path with "
-    "save(), and read it by load(), or in SQL by CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
+    "Spark does not pass on table options (saveAsTable, insertInto, CREATE TABLE): save to a path with "
+    "save(), and read it with load(), or in SQL with CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
 )
 _OF_TABLES: Final = {"owner", "provider"}
 """Options that Spark adds by itself for CREATE TABLE."""
@@ -41,11 +41,11 @@ class Options:
                 f"options: expected names with their values, such as {{'mode': 'PERMISSIVE'}}, got {given!r}."
             )
         if set(given or ()) - self._names.keys() >= _OF_TABLES:
-            raise invalid(f"This source can't be a table. {NO_TABLES}")
+            raise invalid(f"This source does not support tables. {NO_TABLES}")
         for name, value in (given or {}).items():
             if not isinstance(name, str) or name.lower() not in self._names:
                 names = sorted(self._names.values())
-                raise invalid(f"There is no option {name!r} here, but {', '.join(names)}{near(name, names)}")
+                raise invalid(f"Unknown option {name!r}; options are {', '.join(names)}{near(name, names)}")
             if value is not None:
                 self._values[name.lower()] = str(value)
 
@@ -62,7 +62,7 @@ class Options:
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
-            raise invalid(f"Option {name} is {value!r}; expected {' or '.join(choices)}.")
+            raise invalid(f"Option {name}: expected {' or '.join(choices)}, got {value!r}.")
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:

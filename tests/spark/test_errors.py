@@ -30,11 +30,11 @@ TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main
 
 @pytest.mark.parametrize(("text", "said"), [
     (f"An exception was thrown from the Python worker:\n{TRACE}OSError: [Errno 28] No space left on device: '/mnt/a'\n",
-     "a worker has failed with OSError: [Errno 28] No space left on device: '/mnt/a'"),
+     "a worker raised OSError: [Errno 28] No space left on device: '/mnt/a'"),
     (f"An error occurred while calling o9.save.\n: java.lang.X: {TRACE}MemoryError\n\n\tat java.lang.Thread.run()",
-     "a worker has failed with MemoryError"),
+     "a worker raised MemoryError"),
     (f"{TRACE}KeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n{TRACE}OSError: x",
-     "a worker has failed with OSError: x"),
+     "a worker raised OSError: x"),
     ("An error occurred while calling o1.x.\n: java.lang.OutOfMemoryError: heap\n\tat java.lang.Thread.run()",
      "java.lang.OutOfMemoryError: heap"),
     ("", "PySparkException"),
@@ -46,7 +46,7 @@ def test_cause_is_reported(text: str, said: str) -> None:
 
     Failed.__name__ = PySparkException.__name__
     error = failure(Failed(message="text"))
-    assert (error.condition, error.text) == ("SPARK_FAILED", f"Spark says: {said}")
+    assert (error.condition, error.text) == ("SPARK_FAILED", f"Spark failed: {said}")
 
 
 @pytest.mark.spark
@@ -54,7 +54,7 @@ def test_errors_raised_by_workers(spark: "SparkSession") -> None:
     def divide(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch for batch in batches if 1 / 0)
 
-    with pytest.raises(PipelineError, match="a worker has failed with ZeroDivisionError: division"), failures_told():
+    with pytest.raises(PipelineError, match="a worker raised ZeroDivisionError: division"), failures_told():
         spark.range(3).mapInArrow(divide, "id long").collect()
 
 

@@ -48,7 +48,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 def refuse_unjudged(path: str, what: str) -> None:
     """Raise click.UsageError for a path where nothing was checked, because "no problems" would be misleading."""
-    raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
+    raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":

@@ -25,9 +25,7 @@ class FormatName(click.types.StringParamType):
         from tagwire.records.format_set import FormatError, format_of, format_set
 
         if value in ("json", "html"):
-            self.fail(
-                f"--record-format names a format of records. For {value.upper()} output, use --{value}.", param, ctx
-            )
+            self.fail(f"--record-format takes a record format; for {value.upper()} output, use --{value}.", param, ctx)
         try:
             format_set(value) if self.is_read else format_of(value)
         except FormatError as error:

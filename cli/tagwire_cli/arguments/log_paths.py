@@ -87,7 +87,7 @@ def work_of(
                 raise LogPathError(f"{partition.path} and {seen[target]} would both be written to {target}")
             seen[target] = partition.path
             if resumes and target.exists():
-                say(f"tagwire: {target}: exists already; skipped", err=True)
+                say(f"tagwire: {target}: already exists; skipped", err=True)
                 continue
             refuse_existing(target)
             left.append((partition, target))

@@ -55,5 +55,5 @@ def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -
     name, version, *rest = words
     number = whole_number(version)
     if number is None:
-        raise click.BadParameter(f"{version!r} is not a version number", param_hint="VERSION")
+        raise click.BadParameter(f"expected a version number, got {version!r}", param_hint="VERSION")
     return name, number, rest

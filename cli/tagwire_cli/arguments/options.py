@@ -146,6 +146,6 @@ def limits_of(texts: Sequence[str]) -> "Limits":
         number = whole_number(value)
         if name not in Limits.__slots__ or number is None:
             known = ", ".join(Limits.__slots__)
-            raise click.BadParameter(f"{text!r} is not NAME=N, where NAME is one of {known}", param_hint="--limit")
+            raise click.BadParameter(f"expected NAME=N with a NAME from {known}, got {text!r}", param_hint="--limit")
         values[name] = number
     return Limits(**values)

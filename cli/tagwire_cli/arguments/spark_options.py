@@ -55,7 +55,7 @@ def location_argument(function: F) -> F:
 
 def storage_option(function: F) -> F:
     """Add the option `--storage-options`, for the file system of URLs."""
-    text = "What the file system of a URL takes, such as credentials, as a JSON object; @FILE reads it from a file."
+    text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
     return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
 
@@ -85,7 +85,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
         *("--work-folder", "work_folder"),
         metavar="DIR",
         type=click.Path(path_type=Path),
-        help="A folder, mounted on all workers, for the output before it is uploaded to a URL.",
+        help="A folder for output before it is uploaded to a URL. All workers must mount it.",
     )
     return lambda function: output(work(function))
 
@@ -101,7 +101,7 @@ def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) 
     for text in conf:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--conf")
+            raise click.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint="--conf")
         settings[name] = value
     with session_of_command(master, remote, settings) as spark:
         yield spark

@@ -128,7 +128,7 @@ def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcom
     elif error is not None:
         outcome.failed.append((capture, f"was rejected: {error}"))
     elif again != capture.data:
-        outcome.failed.append((capture, "encoded to other bytes"))
+        outcome.failed.append((capture, "encoded to different bytes"))
     else:
         outcome.good.append(capture)
 
@@ -192,14 +192,14 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     say(f"Decoded {count(len(good), 'frame')} strictly and encoded them to the same bytes: {spoken}.")
     sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}"
     say(f"{sides}, {size:,} bytes in {outcome.seconds:.2f} s")
-    say(f"({rate}, loading the classes included; engine: {tagwire.engine()}).")
+    say(f"({rate}, including class loading; engine: {tagwire.engine()}).")
     if outcome.lacking:
         say(f"Skipped {count(outcome.lacking, 'frame')} of APIs or versions that the package does not have.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
     if outcome.refused:
-        say(f"Refused {count(len(outcome.refused), 'frame')} as expected, because the sender's bytes are invalid.")
+        say(f"Rejected {count(len(outcome.refused), 'frame')} as expected, because the sender's bytes are invalid.")
     for capture, error in outcome.refused:
         say(f"  {_client(capture)}, {_what(registry, capture)}: {faults[digest(capture)]}")
         say(f"    {error}")

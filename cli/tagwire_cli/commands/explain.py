@@ -150,18 +150,18 @@ def command(words: Sequence[str], **options: Any) -> None:
 
 def _kind(options: dict[str, Any]) -> str:
     """Return the kind of input that the options name. Raises click.UsageError if they name two kinds."""
-    said = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
+    kinds = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
-        said.append("format")
-    if options["kind"] in ("request", "response") and said != [options["kind"]]:
-        said.append(f"frames {options['kind']}")
-    if len(said) > 1:
-        raise click.UsageError(f"give --{said[0]} or --{said[1]}, not both.")
-    if options["kind"] and said in (["capture"], ["format"]):
+        kinds.append("format")
+    if options["kind"] in ("request", "response") and kinds != [options["kind"]]:
+        kinds.append(f"frames {options['kind']}")
+    if len(kinds) > 1:
+        raise click.UsageError(f"give --{kinds[0]} or --{kinds[1]}, not both.")
+    if options["kind"] and kinds in (["capture"], ["format"]):
         raise click.UsageError(
-            f"--frames can't be used with --{said[0]}; use it with a message, --request, --response or --guess."
+            f"--frames can't be used with --{kinds[0]}; use it with a message, --request, --response or --guess."
         )
-    return said[0].removeprefix("frames ") if said else "message"
+    return kinds[0].removeprefix("frames ") if kinds else "message"
 
 
 def _refuse_both(options: dict[str, Any]) -> None:

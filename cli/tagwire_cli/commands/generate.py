@@ -189,13 +189,13 @@ def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
         made = [path for path in plan.files if path.is_file()]
         files |= {path: spec_set.source_name(path) for path in (*specs, *made)}
     unknown, different = unknown_files(files), staged_differently(files)
-    for what, found in (("not tracked by git", unknown), ("staged with other content", different)):
+    for what, found in (("not tracked by git", unknown), ("staged with different content", different)):
         for path in found:
             say(f"{what}: {files[path]}", err=True)
     if unknown:
         say(f"{count(len(unknown), 'file')} would be missing from the commit; add to git or ignore", err=True)
     if different:
-        text = "would be committed with other content than was compared; add to git, or use --check --staged"
+        text = "would be committed with content that was not compared; add to git, or use --check --staged"
         say(f"{count(len(different), 'file')} {text}", err=True)
     return bool(unknown or different)
 

@@ -19,13 +19,13 @@ def command(ctx: click.Context, words: Sequence[str]) -> None:
       tagwire help decode
       tagwire help log dump
     """
-    asked = ctx.find_root()
+    context = ctx.find_root()
     for word in words:
-        group = asked.command
+        group = context.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"{asked.command_path} has no subcommands; unexpected argument {word!r}")
-        _, found, _ = group.resolve_command(asked, [word])
+            raise click.UsageError(f"{context.command_path} has no subcommands; unexpected argument {word!r}")
+        _, found, _ = group.resolve_command(context, [word])
         if found is None:  # the word is an option, not a command
             raise click.UsageError(f"{word!r} is not a command")
-        asked = click.Context(found, info_name=word, parent=asked)
-    say(asked.get_help(), lines=True)
+        context = click.Context(found, info_name=word, parent=context)
+    say(context.get_help(), lines=True)

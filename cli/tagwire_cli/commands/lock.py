@@ -113,7 +113,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     if refused:
         print_findings([(finding_text(each), each.severity) for each in refused])
         say(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
-        say("nothing was written; use --accept-breaking to release it anyway", err=True)
+        say("nothing was written; use --accept-breaking to release the specs anyway", err=True)
         raise click.exceptions.Exit(1)
     return updated_lock(old, texts, options)
 

@@ -77,7 +77,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
     """Split PATH=VALUE or PATH:=JSON; return the path, the value, and whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
-        raise click.BadParameter(f"{text!r} is neither PATH=VALUE nor PATH:=JSON", param_hint="PATH=VALUE")
+        raise click.BadParameter(f"expected PATH=VALUE or PATH:=JSON, got {text!r}", param_hint="PATH=VALUE")
     return (path[:-1], value, True) if path.endswith(":") else (path, value, False)
 
 
@@ -90,7 +90,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
     except InputError as error:
         if row.enum is not None and not is_json:
             return text
-        hint = f"{path}: {shown(text)} is not valid JSON, which type {row.type} needs: {error}"
+        hint = f"{path}: {shown(text)} is not valid JSON, which type {row.type} requires: {error}"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
 
 

@@ -81,10 +81,10 @@ def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
         return _content("", text.encode(), "hex")
     if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
         example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else example_of(registry)
-        raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or neither to have the input detected.")
+        raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or leave out both to detect the input.")
     if "." in text or "/" in text:
         raise UnreadableFileError.of(words[0])
-    raise click.UsageError(f"{words[0]!r} is not a file, and not hex. Give FILE, hex, or MESSAGE VERSION.")
+    raise click.UsageError(f"{words[0]!r} is neither a file nor hex; give FILE, hex, or MESSAGE VERSION.")
 
 
 def _log_folder(folder: Path) -> Iterator[Detected]:
@@ -96,7 +96,7 @@ def _log_folder(folder: Path) -> Iterator[Detected]:
                 found = True
                 yield Detected("format", f"{path}: log segment", read_bytes(str(path), is_hex=False))
     if not found:
-        raise InputError(f"{folder} is a folder without log segments. Give a file, or the folder of a partition.")
+        raise InputError(f"{folder} is a folder without log segments; give a file, or the folder of a partition.")
 
 
 def _content(title: str, data: bytes, encoding: str | None) -> Detected:
@@ -111,7 +111,7 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
     segment = None if link is None else tcp_segment(link, data, 0.0)
     if segment is not None:
         what += f": a packet from {segment.source} to {segment.target}, "
-        what += f"of which the TCP payload is explained ({count(len(segment.data), 'byte')})"
+        what += f"shown without headers ({count(len(segment.data), 'byte')} of TCP payload)"
         data = segment.data
     return Detected("guess", f"{title}{what}", data)
 

@@ -39,15 +39,17 @@ class Explained(NamedTuple):
                 return "the input is empty"
             count = sum(each.whole for each in self.guess.candidates)
             if count == 1:
-                return "one message reads these bytes, but that may be chance"
-            return f"{count} readings, none clearly the best" if count else "no message reads all of these bytes"
+                return "one message matches these bytes, but perhaps by chance"
+            return (
+                f"{count} messages match, none clearly the best" if count else "no message matches all of these bytes"
+            )
         return ""
 
     def to_json(self) -> dict[str, Any]:
         """Return title, error, candidates of a guess, and traces, as a value for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
-        refused = {"error": self.error} if self.error else {}
-        return {"title": self.title, **refused, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
+        error = {"error": self.error} if self.error else {}
+        return {"title": self.title, **error, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
 
 
 class _Children(list[Any]):
@@ -108,16 +110,16 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
 def _readings(guess: Guess, again: str) -> Iterator[str]:
     """Yield lines that list the possible readings of the bytes, for a guess without a clear candidate."""
     if guess.size and not any(each.whole for each in guess.candidates):
-        yield "no message reads all of these bytes"
+        yield "no message matches all of these bytes"
         if guess.candidates:
-            yield "the closest readings:"
+            yield "the closest matches:"
     elif guess.candidates:
         is_one = len(guess.candidates) == 1
-        yield "one message reads these bytes:" if is_one else "several messages read these bytes; the likeliest first:"
+        yield ("one message matches these bytes:" if is_one else "several messages match these bytes, likeliest first:")
     listed = [(_said(each), f"{how_to_explain(each)} {again}", each) for each in guess.candidates[:_LISTED]]
-    width = max((len(said) for said, _, _ in listed), default=0)
-    for said, how, candidate in listed:
-        yield f"  {said:<{width}}  {how}".rstrip()
+    width = max((len(name) for name, _, _ in listed), default=0)
+    for name, how, candidate in listed:
+        yield f"  {name:<{width}}  {how}".rstrip()
         if not candidate.whole:
             yield f"      {', '.join(candidate.why)}"
     left = len(guess.candidates) - len(listed)

@@ -64,7 +64,7 @@ def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
     """Return the API key and version of a frame. Raises CaptureError for a response without its request."""
     if frame.api is None:
         raise CaptureError(
-            f"{file}: line {frame.number}: a response needs api_key and api_version, or its request in a line before it"
+            f"{file}: line {frame.number}: a response needs api_key and api_version, or its request in an earlier line"
         )
     return frame.api
 

@@ -48,7 +48,7 @@ def parse_filter(text: str, keys: Sequence[str]) -> list[Term]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise FilterError(f"the filter {text!r} can't be read: {str(error).lower()}") from None
+        raise FilterError(f"invalid filter {text!r}: {str(error).lower()}") from None
     return [_term(word, keys) for word in words]
 
 
@@ -62,7 +62,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
     if key == "text":
         return Term("", value, is_excluded)
     if key not in keys:
-        raise FilterError(f"there is no filter {key}={near(key, list(keys))}; filters are {', '.join(keys)} and text")
+        raise FilterError(f"unknown filter {key}={near(key, list(keys))}; filters are {', '.join(keys)} and text")
     if not value:
         raise FilterError(f"{key}= needs a value")
     return Term(key, value, is_excluded)
@@ -74,7 +74,7 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
         if match is None:
-            raise FilterError(f"{term.key}={term.value}: {text!r} is not a number or a range such as 3-5")
+            raise FilterError(f"{term.key}={term.value}: expected a number or a range such as 3-5, got {text!r}")
         low = int(match[1])
         found.append((low, low if match[2] is None else int(match[3]) if match[3] else None))
     return found
@@ -100,7 +100,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
         name = names.get(api_stem(value).casefold())
         key = whole_number(value) if name is None else registry[name].API_KEY
         if key is None:
-            raise FilterError(f"api={value}: there is no such API{near(value, [*map(api_stem, names.values())])}")
+            raise FilterError(f"api={value}: unknown API{near(value, [*map(api_stem, names.values())])}")
         found.add(key)
     return found
 
@@ -124,14 +124,14 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
         return lambda frame: frame.api is not None and fits(frame.api[1])
     if term.key == "dir":
         if set(values) - {"request", "response"}:
-            raise FilterError(f"dir={term.value}: a direction is request or response")
+            raise FilterError(f"dir={term.value}: expected request or response")
         return lambda frame: frame.direction in values
     if term.key == "conn":
         return lambda frame: frame.connection.casefold() in values
     if term.key == "error":
         _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
-    raise FilterError(f"{term.value!r} is text; only `tagwire browse` finds text. Filters are {', '.join(_FRAME_KEYS)}")
+    raise FilterError(f"{term.value!r}: only `tagwire browse` searches text; filters are {', '.join(_FRAME_KEYS)}")
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:

@@ -108,7 +108,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
-            raise TagwireError(f"{shown(value)} is not a frame: expected an object with {', '.join(_KEYS)}")
+            raise TagwireError(f"expected a frame, an object with {', '.join(_KEYS)}; got {shown(value)}")
         if "raw" in value:
             return _raw(value["raw"])
         _check_keys(value)
@@ -146,7 +146,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
     """Return a header with the given fields, the message's API key and version, and otherwise defaults."""
     if not isinstance(fields, dict):
-        raise TagwireError(f"header: {shown(fields)} is not a JSON object")
+        raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)
     known = {name: value for name, value in facts.items() if name in defaults}
     return cls.from_json({**defaults, **known, **fields}, version)
@@ -163,7 +163,7 @@ def _check_keys(value: dict[str, Any]) -> None:
 
 def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
     if not isinstance(name, str):
-        raise TagwireError(f"message: {shown(name)} is not a name")
+        raise TagwireError(f"message: expected a name, got {shown(name)}")
     message = registry[name]
     if kind != message.KIND:
         raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frames {kind} writes {kind}s")
@@ -172,7 +172,7 @@ def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
 
 def _version(message: "type[Message]", version: Any) -> int:
     if not isinstance(version, int) or isinstance(version, bool):
-        raise TagwireError(f"version: {shown(version)} is not a version number")
+        raise TagwireError(f"version: expected a version number, got {shown(version)}")
     if version not in message.VERSIONS:
         raise TagwireError(f"{message.NAME} has no version {shown(version)}; supported versions are {message.VERSIONS}")
     return version
@@ -182,4 +182,4 @@ def _raw(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise TagwireError(f"raw: {shown(text)} is not base64") from None
+        raise TagwireError(f"raw: expected base64, got {shown(text)}") from None

@@ -50,8 +50,8 @@ class ResponseApis:
             if found[id] != len(apis):
                 self._ambiguous[id] = (
                     f"correlation ID {_number(id)} is ambiguous: {len(apis)} requests of {len({*apis})} APIs or "
-                    f"versions in {self._file} have it, and {count(found[id], 'response')}; give API and version, or "
-                    "the frames of one connection alone"
+                    f"versions in {self._file} share it, but there is {count(found[id], 'response')}; give API and "
+                    "version, or the frames of a single connection"
                 )
         return iter(responses)
 

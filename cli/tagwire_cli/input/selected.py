@@ -108,8 +108,8 @@ def order_hint(words: Sequence[str]) -> str:
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""
-    said = f"--file {file}" if file else "--file FILE"
-    return f". The order is MESSAGE VERSION PATH...; a file is read with {said}"
+    option = f"--file {file}" if file else "--file FILE"
+    return f". The order is MESSAGE VERSION PATH...; give a file with {option}"
 
 
 def _source(

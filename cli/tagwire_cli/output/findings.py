@@ -76,8 +76,8 @@ def excused_text(excused: "Excused[Finding]") -> str:
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
-    said = printable(f"{head}{_subject(finding)}{finding.message}")
-    return f"{said}\n{_INDENT}reason: {printable(exemption.reason)}"
+    text = printable(f"{head}{_subject(finding)}{finding.message}")
+    return f"{text}\n{_INDENT}reason: {printable(exemption.reason)}"
 
 
 def _subject(finding: "Finding") -> str:

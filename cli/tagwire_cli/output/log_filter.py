@@ -28,7 +28,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3
                 return int(value)
             time = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is not a time; give milliseconds since 1970, or 2026-01-31T12:00:00Z", param, ctx)
+            self.fail(f"expected milliseconds since 1970, or 2026-01-31T12:00:00Z, got {value!r}", param, ctx)
         return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -43,7 +43,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
         for found in _NAME.finditer(value):
             if found[1] is not None and found[1] not in TEMPLATE_NAMES:
                 hint = suggestion(found[1], TEMPLATE_NAMES, f"give one of {', '.join(TEMPLATE_NAMES)}")
-                self.fail(f"there is no {{{found[1]}}}; {hint}", param, ctx)
+                self.fail(f"unknown name {{{found[1]}}}; {hint}", param, ctx)
 
         def line(values: Mapping[str, str]) -> str:
             return _NAME.sub(lambda found: _ESCAPES[found[2]] if found[2] else values[found[1]], value)

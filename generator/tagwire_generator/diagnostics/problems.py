@@ -179,14 +179,14 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
     problems = list(problems)
     if not any(each.because for each in problems):
         return problems
-    told = {Path(each.file).resolve() for each in problems if each.severity == "error"}
+    reported = {Path(each.file).resolve() for each in problems if each.severity == "error"}
     kept: list[Problem] = []
     for each in problems:
         cause = Path(each.because).resolve() if each.because else None
-        if cause not in told:
+        if cause not in reported:
             kept.append(each)
         if cause is not None:
-            told.add(cause)
+            reported.add(cause)
     return kept
 
 

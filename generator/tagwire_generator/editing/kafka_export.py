@@ -116,8 +116,8 @@ def _root(spec: SpecData) -> Object:
 
 def _verdict(place: str, key: str) -> str:
     """Return what the schema specifies for the export of a key; "" for Kafka's own keys."""
-    said = schema()["$defs"][place]["properties"].get(key, {})
-    return str(said.get("kafka", "refused" if "dialect" in said else ""))
+    key_schema = schema()["$defs"][place]["properties"].get(key, {})
+    return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:

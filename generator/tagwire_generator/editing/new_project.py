@@ -68,7 +68,7 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     paths = _FILES | (_HEADERS if headers else {})
     taken = [path for path in (*paths, f"src/{name}") if (folder / path).exists()]
     if taken:
-        raise NewProjectError(f"{folder / taken[0]} exists already and is not replaced; choose another name or folder")
+        raise NewProjectError(f"{folder / taken[0]} already exists and is not replaced; choose another name or folder")
     settings = folder / _SETTINGS
     before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
     view = _View(name, headers, _missing_sections(settings, before))
@@ -87,13 +87,13 @@ def _check_name(name: str) -> None:
         where = f", and give the folder after it: tagwire init {near} {name}" if "/" in name else ""
         hint = f"; call it {near!r}{where}" if near.isidentifier() and not keyword.iskeyword(near) else ""
         if keyword.iskeyword(name):
-            raise NewProjectError(f"{name!r} is a keyword of Python, so no package can have this name")
-        raise NewProjectError(f"{name!r} is not a package name of lower-case letters, digits and _{hint}")
-    fault = package_fault(name)
-    if fault:
-        raise NewProjectError(fault)
+            raise NewProjectError(f"{name!r} is a Python keyword; choose another name")
+        raise NewProjectError(f"expected a package name of lower-case letters, digits and _, got {name!r}{hint}")
+    error = package_fault(name)
+    if error:
+        raise NewProjectError(error)
     if name.partition("_")[0] == "tagwire":
-        raise NewProjectError(f"{name!r} is a module of tagwire; choose another name")
+        raise NewProjectError(f"{name!r} is a tagwire module; choose another name")
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
         raise SettingsError(
-            f"{file}: [tool.tagwire] exists already; add a spec set to it by hand, with specs, package and output",
+            f"{file}: [tool.tagwire] already exists; add a spec set to it by hand, with specs, package and output",
             file=str(file),
         )
     has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}

@@ -79,7 +79,7 @@ def plan_next_version(
     partner = _partner(spec, texts)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
-            text = f"{partner.name} has versions {partner.valid_versions}, {spec.name} {spec.valid_versions}"
+            text = f"{partner.name} has versions {partner.valid_versions}, but {spec.name} has {spec.valid_versions}"
             raise SpecError(f"{partner.file}: {text}; make them the same first", file=partner.file)
         changes.append(_changed(partner, data, version, None, options, is_new=True))
     _check(changes, files, texts, options, released)
@@ -118,11 +118,11 @@ def _message(path: Path, texts: SpecSources) -> MessageSpec:
         raise SpecError(f"{path}: {remedy if shared else 'a register has no versions'}", file=str(path))
     reason = ""
     if spec.format is not None:
-        reason = "a record format has no versions; write another spec for another format"
+        reason = "a record format has no versions; write a new spec instead"
     elif not spec.valid_versions:
         reason = f"{spec.name} has no versions, because its API was removed"
     elif spec.kind == "coordinator-key":
-        reason = f"{spec.name} is a coordinator key, which only has version 0"
+        reason = f"{spec.name} is a coordinator key, which has only version 0"
     if reason:
         raise SpecError(f"{path}: {reason}", file=str(path))
     return spec
@@ -210,8 +210,8 @@ def _check(
     own = SpecSources({name: before.specs[name] for name in after.specs}, texts=before.texts)
     findings = list(lost(released, own, after))
     if findings:
-        told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
-        raise SpecError("\n".join(["the new version would change released versions:", *told]), file=findings[0].file)
+        lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
+        raise SpecError("\n".join(["the new version would change released versions:", *lines]), file=findings[0].file)
 
 
 def _broken(problems: Sequence[Problem]) -> SpecError:

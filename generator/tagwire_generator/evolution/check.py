@@ -63,6 +63,6 @@ class Check:
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:
-    told = set(without_repeats(problem for problems in specs.values() for problem in problems))
+    reported = set(without_repeats(problem for problems in specs.values() for problem in problems))
     for name, problems in specs.items():
-        yield from (invalid(problem, name) for problem in problems if problem in told)
+        yield from (invalid(problem, name) for problem in problems if problem in reported)

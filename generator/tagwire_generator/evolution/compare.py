@@ -194,8 +194,8 @@ class _Walk:
                 continue
             here = (*steps, Step(_stand_in(before), _stand_in(now)))
             if before.ignorable != now.ignorable:
-                words = "dropped and is now rejected" if before.ignorable else "rejected and is now dropped"
-                self.add("TW944", here, f"a value here was {words}", "ignorable")
+                change = "dropped and is now rejected" if before.ignorable else "rejected and is now dropped"
+                self.add("TW944", here, f"a value here was {change}", "ignorable")
             if _is_same_kind(before.default, now.default):
                 self.default(here, before.default, now.default, is_tagged=False)
 

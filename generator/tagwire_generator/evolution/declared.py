@@ -50,12 +50,12 @@ def tag_findings(
     *,
     offered: Versions,
     retired: Mapping[int, str],
-    told: Collection[int],
+    reported: Collection[int],
 ) -> Iterator[Finding]:
     """Yield findings about tags that were reused, or dropped without being reserved.
 
-    `offered` are the versions of the old message that peers may use. `told` are the tags of this struct about which the
-    layout comparison has already reported a finding.
+    `offered` are the versions of the old message that peers may use. `reported` are the tags of this struct
+    about which the layout comparison has already reported a finding.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -63,10 +63,10 @@ def tag_findings(
         holder = _other_holder(before.get(tag), field, offered & new.valid_versions)
         if holder is None and tag not in before:
             holder = _retired_holder(tag, field, pair.old, retired)
-        if holder is not None and tag not in told:
+        if holder is not None and tag not in reported:
             text = f"tag {tag} {holder} and is now {tag_holder(field)}"
             yield _field_change("TW926", new, field.tagged_versions & new.valid_versions, text, pair, field, "tag")
-    for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *told}):
+    for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *reported}):
         holder = f"was {tag_holder(before[tag])}" if tag in before else "was reserved"
         text = f"tag {tag} {holder} and is now neither used nor in reservedTags; add it there"
         versions = before[tag].tagged_versions & offered if tag in before else NONE
@@ -193,7 +193,7 @@ def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
         return
     if old.format.name != new.format.name:
-        text = f"the format was called {old.format.name} and is now {new.format.name}"
+        text = f"the format was {old.format.name} and is now {new.format.name}"
         yield change("TW940", new, NONE, text, spot=Spot(key="format"))
     before, now = (format_class(spec, spec.options).layout().root for spec in (old, new))
     for rule, names, text in _layouts(before, now, {}, ()):

@@ -73,10 +73,10 @@ class Memory:
     def keep(self, check: "Check", lock: "Lock") -> None:
         """Save which messages passed, and remove outdated entries."""
         findings = check.findings()
-        told = {finding.message_name for finding in findings}
+        affected = {finding.message_name for finding in findings}
         # A file whose name differs from its message can't be found by the finding's message name, so always read it.
-        told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
-        fine = [key for key, names in self._groups(lock) if not names & told]
+        affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
+        fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
         if not findings:
             self._cache.put(self._whole, CacheEntry({}, {"names": sorted(check.names)}))

@@ -191,7 +191,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
         raise ValueError(f"{row['name']} has neither a current spec nor an archive")
     last = archive[-1].tree if current is None else current
     if last["name"] != row["name"]:
-        raise ValueError(f"the message {row['name']!r} holds the spec of {last['name']!r}")
+        raise ValueError(f"the message {row['name']!r} contains the spec of {last['name']!r}")
     for tree in (last, *(each.tree for each in archive)):
         f"{tree['name']} {tree['type']}".encode()  # raises an error unless both keys exist and can be encoded
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
@@ -330,13 +330,13 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
     The specs of `before` count as released. Messages of `released` that are not in the change are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
-    told: list[Finding] = []
+    reported: list[Finding] = []
     for baseline in (Baseline.of(before), *(each.only(names) for each in released)):
         known = Check(baseline, before).findings()
         for finding in Check(baseline, after).findings():
             is_grave = finding.severity in ("error", "wire", "semantic") or finding.rule in _DROPPED
-            if is_grave and not any(_covers(other, finding) for other in (*known, *told)):
-                told.append(finding)
+            if is_grave and not any(_covers(other, finding) for other in (*known, *reported)):
+                reported.append(finding)
                 yield replace(finding, proof=None)
 
 

@@ -110,7 +110,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):
         what = "the API was removed" if not before else f"the versions were {before}"
-        text = f"{_version(run)} {_is(run, past=True)} added, but {what}; older peers may have used other bytes"
+        text = f"{_version(run)} {_is(run, past=True)} added, but {what}; older peers may have encoded it differently"
         yield change("TW929", new, run, text, spot=Spot(key="validVersions"))
 
 

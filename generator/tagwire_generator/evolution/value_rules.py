@@ -10,11 +10,11 @@ from tagwire_generator.evolution.field_matching import Step
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
     """Yield each changed field of a union, and each changed union once, with the violated rule and a description."""
-    said = set[str]()
+    seen = set[str]()
     for step, rule, text in _changes(old, new, members):
-        if text not in said or rule == "TW931" or "the field was" in text:
+        if text not in seen or rule == "TW931" or "the field was" in text:
             yield step, rule, text
-        said.add(text)
+        seen.add(text)
 
 
 def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
@@ -27,9 +27,9 @@ def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> I
             if now is not None:
                 yield step, *_added(now, renamed.values())
         elif before is None and now is not None:
-            yield step, "TW917", f"the field was on its own and is now an alternative of the union {now.name}"
+            yield step, "TW917", f"the field was in no union and is now an alternative of the union {now.name}"
         elif before is not None and now is None:
-            yield step, "TW917", f"the field was an alternative of the union {before.name} and is now on its own"
+            yield step, "TW917", f"the field was an alternative of the union {before.name} and is now in no union"
         elif before is not None and now is not None and before.name != now.name:
             kept = {renamed[name] for name in before.alternatives if name in renamed}
             rule = "TW950" if kept <= set(now.alternatives) else "TW917"
@@ -40,7 +40,7 @@ def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
     """Return the rule that a new field of a union violates. `known` are the fields that the struct already had."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
-    return "TW917", f"the union {union.name} was added, of which old peers write no alternative"
+    return "TW917", f"the union {union.name} was added, and old peers write none of its alternatives"
 
 
 def _by_field(struct: StructLayout) -> dict[str, Union]:
@@ -76,7 +76,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
             if renamed and other is not None:
                 yield "TW947", f"{int(member)} was {text} and is now {other.text}"
             else:
-                yield "TW948", f"{text} ({int(member)}) is gone"
+                yield "TW948", f"{text} ({int(member)}) was removed"
     yield from _refusals(before, now)
 
 
@@ -84,13 +84,13 @@ def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[s
     """Yield changes of closed registers after which one side may write numbers that the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
-            yield "TW916", f"every number was accepted, now only the numbers of the closed {now.enum.__name__}"
+            yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"
             return
         if lost := sorted(set(before.members) - set(now.members)):
             yield "TW916", f"{_numbers(lost)} accepted and now rejected, since {now.enum.__name__} is closed"
     if before is not None and before.is_closed:
         if now is None or not now.is_closed:
-            yield "TW916", f"only numbers of {before.enum.__name__} were accepted, and now every number is"
+            yield "TW916", f"only numbers of the closed {before.enum.__name__} were accepted, and now every number is"
         elif more := sorted(set(now.members) - set(before.members)):
             yield "TW916", f"{_numbers(more)} rejected, now accepted, but old peers have the closed {now.enum.__name__}"
 

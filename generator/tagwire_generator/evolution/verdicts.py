@@ -196,8 +196,8 @@ class _MessageComparison:
         offered = self.old.valid_versions - self.unstable
         for pair in self.struct_pairs():
             known = retired.get(pair.old_path, {})
-            told = self._told_tags(pair.new_path)
-            yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, told=told)
+            reported = self._reported_tags(pair.new_path)
+            yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
         """Yield findings about layouts: one for each difference and each run of consecutive versions."""
@@ -220,7 +220,7 @@ class _MessageComparison:
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
-    def _told_tags(self, path: str) -> set[int]:
+    def _reported_tags(self, path: str) -> set[int]:
         """Return the tags of a struct about which the comparison of layouts has reported a finding."""
         tags: set[int] = set()
         for seen in self._seen.values():

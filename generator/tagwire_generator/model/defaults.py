@@ -152,7 +152,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
         text = f'{where}, but is not null by default; make it nullable, and write "default": "null"'
         yield Violation("TW617", "union", text, ("default", "nullableVersions", "type"))
     if spec.ignorable:
-        text = f"{where} and ignorable, so that an older version would be written without any; remove one of the keys"
+        text = f"{where} and ignorable, so older versions would omit all alternatives; remove one of the keys"
         yield Violation("TW617", "union", text, ("ignorable",))
 
 
@@ -165,12 +165,12 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
     for name, positions in unions.items():
         first = struct.fields[positions[0]]
         if len(positions) == 1:
-            text = f"union {quoted(first.union)} of {named(struct.name)} has one alternative, {named(first.name)}"
+            text = f"union {quoted(first.union)} of {named(struct.name)} has only one alternative, {named(first.name)}"
             text += "; give another field this union, or remove the key"
             yield Violation("TW618", "union", text, ("message:unions", "message:members"), positions[0])
         for position, spec in enumerate(struct.fields):
             if attribute_name(spec.name) in (name, *_WRITTEN):
-                text = f"field {named(spec.name)} has a name that the class of {named(struct.name)} needs"
+                text = f"field {named(spec.name)} has a name that is reserved in the class of {named(struct.name)}"
                 yield Violation(
                     "TW619", "name", f"{text} for the union {quoted(first.union)}; rename one", (), position
                 )

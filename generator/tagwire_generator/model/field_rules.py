@@ -63,7 +63,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
     """Yield violations of the rules for nulls of fixed-width types."""
     if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
-        remedy = 'null is written as the absence of the field, so write "default": "null"'
+        remedy = 'null is written by leaving out the field, so write "default": "null"'
         yield Violation("TW511", "nullableVersions", f"{text}; {remedy}", ("default", "type"))
 
 

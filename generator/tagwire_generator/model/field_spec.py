@@ -134,10 +134,10 @@ class FieldSpec:
         where = f"field {named(self.name)} is {self.type}"
         yield from semantic_violations(self)
         if self.nullable_versions and not self.can_be_null:
-            said = f"has nullableVersions {self.nullable_versions}; remove them"
+            problem = f"has nullableVersions {self.nullable_versions}; remove them"
             if self.is_optional:
-                said = "is nullable; remove the key"
-            message = f"{where}, which has no null, but {said}"
+                problem = "is nullable; remove the key"
+            message = f"{where}, which has no null, but {problem}"
             yield Violation("TW406", "nullableVersions", message, ("type",))
         if self.flexible_versions is not None and (self.type.is_array or self.type.name not in ("string", "bytes")):
             message = f"{where}, but only string and bytes can have flexibleVersions of their own; remove the key"

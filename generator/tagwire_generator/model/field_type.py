@@ -120,8 +120,8 @@ class FieldType:
     def _violations(self) -> list[Violation]:
         name = self.name
         if self.dimensions > MOST_DIMENSIONS:
-            text = f"{quoted(str(self))} is {self.dimensions} arrays in each other"
-            remedy = f"at most {MOST_DIMENSIONS} are possible, so put a struct between them"
+            text = f"{quoted(str(self))} has {self.dimensions} nested arrays"
+            remedy = f"at most {MOST_DIMENSIONS} are allowed; put a struct between them"
             return [Violation("TW403", "type", f"{text}; {remedy}")]
         if name == "records" and self.is_array:
             text = "records can't be in an array; use records, which holds any number of batches"

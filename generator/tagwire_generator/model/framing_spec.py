@@ -136,7 +136,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
         else:
             taken |= group.mask
         if group.low <= group.high and len(group.values) > 1 << min(group.high - group.low + 1, 16):
-            yield Violation("TW005", "bits", f"{what} have {len(group.values)} values, more than they can hold")
+            yield Violation("TW005", "bits", f"{what} have {len(group.values)} values, more than fit")
         seen.add(group.name.lower())
 
 
@@ -145,7 +145,5 @@ def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None
-    text = (
-        f"field {name} is compressed as {group.name} says, but its values are {', '.join(group.values) or 'not named'}"
-    )
+    text = f"the codec of field {name} is in {group.name}, whose values are {', '.join(group.values) or 'not named'}"
     return Violation("TW008", "compression", f"{text}; name none first, then some of {', '.join(CODECS[1:])}")

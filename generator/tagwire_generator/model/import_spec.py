@@ -40,22 +40,22 @@ class ImportSpec:
 
     def _violations(self) -> Iterator[Violation]:
         ranges = self.struct_versions.ranges
-        said = f"structVersions of {named(self.name)}"
+        where = f"structVersions of {named(self.name)}"
         if not all(versions for versions, _ in ranges):
-            yield Violation("TW315", _KEY, f"{said} has an empty range; remove it")
+            yield Violation("TW315", _KEY, f"{where} has an empty range; remove it")
             return
         for (before, earlier), (versions, later) in pairwise(ranges):
             if versions.lowest != before.highest + 1:
-                text = f"{said} has {before}, then {versions}; the ranges must follow each other without gap or overlap"
+                text = f"{where} has {before}, then {versions}; ranges must follow each other without gap or overlap"
                 yield Violation("TW315", _KEY, text)
                 return
             if later < earlier:
-                text = f"{said} decreases from {earlier} to {later} in {versions}; it must not decrease"
+                text = f"{where} decreases from {earlier} to {later} in {versions}; it must not decrease"
                 yield Violation("TW315", _KEY, text)
                 return
         if ranges and ranges[-1][0].highest != HIGHEST:
             last = ranges[-1][0]
-            text = f"{said} ends with {last}, but the last range must be open; write {last.lowest}+"
+            text = f"{where} ends with {last}, but the last range must be open; write {last.lowest}+"
             yield Violation("TW315", _KEY, text)
 
 
@@ -96,10 +96,10 @@ def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):
-        said = {number for each in (one, other) if (number := each.at(start)) is not None}
-        if len(said) > 1:
+        numbers = {number for each in (one, other) if (number := each.at(start)) is not None}
+        if len(numbers) > 1:
             return start
-        [number] = said
+        [number] = numbers
         if found and found[-1][1] == number:
             found[-1] = (Versions(found[-1][0].lowest, following - 1), number)
         elif found and number < found[-1][1]:

@@ -65,16 +65,16 @@ def record_format_violations(
 
 def _range_violations(field: str, versions: Versions, formats: RecordFormats) -> Iterator[Violation]:
     """Yield a violation unless the ranges assign exactly one format to each version of the field."""
-    said = f"recordFormats of {named(field)}"
+    where = f"recordFormats of {named(field)}"
     if not all(range for range, _ in formats):
-        yield Violation("TW415", _KEY, f"{said} has an empty range; remove it")
+        yield Violation("TW415", _KEY, f"{where} has an empty range; remove it")
         return
     for (before, _), (range, _) in pairwise(formats):
         if range.lowest != before.highest + 1:
-            text = f"{said} has {before}, then {range}; the ranges must follow each other without gap or overlap"
+            text = f"{where} has {before}, then {range}; the ranges must follow each other without gap or overlap"
             yield Violation("TW415", _KEY, text)
             return
     whole = Versions(formats[0][0].lowest, formats[-1][0].highest)
     if not versions <= whole:
-        text = f"{said} covers versions {whole}, but the field exists in {versions}; name a format for all of them"
+        text = f"{where} covers versions {whole}, but the field exists in {versions}; name a format for all of them"
         yield Violation("TW415", _KEY, text, ("versions",))

@@ -63,8 +63,8 @@ def _name_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
     for message in messages:
         other = first.setdefault(message.name.lower(), message)
         if other is not message:
-            how = "" if other.name == message.name else f" as {other.name}, the same but for case"
-            yield _problem("TW801", message, f"{message.name} is in {other.file} already{how}; rename one of them")
+            how = "" if other.name == message.name else f" as {other.name}, which differs only in case"
+            yield _problem("TW801", message, f"{message.name} is already in {other.file}{how}; rename one of them")
 
 
 def _alias_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
@@ -97,7 +97,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
         elif message.kind not in ("header", "data"):
             other = first.setdefault((message.kind, message.api_key), message)
             if other is not message:
-                text = f"{message.name} has the apiKey of {other.name}, {message.api_key}, and is a {message.kind} too"
+                text = f"{message.name} and {other.name} are both {message.kind}s with apiKey {message.api_key}"
                 yield _problem("TW803", message, f"{text}; change one of them")
 
 
@@ -134,7 +134,7 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
 def _pair_problems(request: MessageSummary, response: MessageSummary, options: SpecOptions) -> Iterator[Problem]:
     name = f"{request.name.removesuffix('Request')}Response"
     if response.name != name:
-        text = f"{response.name} answers {request.name} by its apiKey; call it {name}"
+        text = f"{response.name} has the apiKey of {request.name}; name it {name}"
         yield _problem("TW822", response, text)
     valid, answered = (Versions.parse(each.valid_versions) for each in (request, response))
     if valid != answered:

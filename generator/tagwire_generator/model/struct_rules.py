@@ -48,8 +48,8 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
         if other is not struct:
             remedy = "declare it once, in commonStructs, or rename one"
             if other.owner:
-                remedy = f"the import of {other.owner} brings one; rename this one, or use the other"
-            text = f"struct {name} is declared already{_as(other, name)}; {remedy}"
+                remedy = f"importing {other.owner} also declares it; rename this struct, or use the imported one"
+            text = f"struct {name} is already declared{_as(other, name)}; {remedy}"
             yield Violation("TW304", "name", text, struct=position)
         if name.lower() == message.name.lower():
             text = f"struct {name} would be the same class as the message {named(message.name)}; rename it"
@@ -61,7 +61,7 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _as(other: StructSpec, name: str) -> str:
-    return "" if other.name == name else f" as {other.name}, the same but for case"
+    return "" if other.name == name else f" as {other.name}, which differs only in case"
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
@@ -112,7 +112,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
     index = next(
         index for position, _, index, spec in graph.members() if position == holder and spec.struct == graph.cycle[1]
     )
-    text = f"{' holds '.join(graph.cycle)}: a struct can't contain itself; break the cycle"
+    text = f"{' contains '.join(graph.cycle)}: a struct can't contain itself; break the cycle"
     return Violation("TW308", "type", text, field=index, struct=holder)
 
 
@@ -128,17 +128,14 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
         tagged = sum(spec.tag is not None for spec in struct.fields)
         what = ""
         if depth[position] == MAX_NESTING + 1:
-            what = f"{struct.name} holds structs {MAX_NESTING} deep; at most {MAX_NESTING - 1} are allowed"
+            what = f"{struct.name} has {MAX_NESTING} levels of structs; at most {MAX_NESTING - 1} are allowed"
         elif fields[position] > MAX_FIELDS:
             path = _widest_path(struct, message, graph, fields)
             where = f", most of them below {path}" if path else ""
-            what = f"{struct.name} has {fields[position]} fields with those of its structs{where}"
+            what = f"{struct.name} has {fields[position]} fields, including those of its structs{where}"
             what += f"; at most {MAX_FIELDS} are allowed"
         elif position is None and fields[None] * len(message.valid_versions) > MAX_EXPANDED:
-            versions = message.valid_versions
-            what = (
-                f"{struct.name} has {fields[None]} fields with those of its structs in each of the versions {versions}"
-            )
+            what = f"{struct.name} has {fields[None]} fields, including those of its structs, in each version"
             what += f"; at most {MAX_EXPANDED} are allowed in all versions together"
         elif tagged > MAX_TAGGED:
             what = f"{struct.name} has {tagged} tagged fields; at most {MAX_TAGGED} are allowed"

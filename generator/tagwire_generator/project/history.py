@@ -23,8 +23,8 @@ HISTORY_FILE: Final = "history.toml"
 """Name of the history file, which is in the folder of the specs."""
 
 _HEAD: Final = """\
-# Which releases have which versions of each message, and a digest of what stands on the wire in them.
-# Written by `tagwire import` together with the specs, and held against them by the tests; not to be edited.
+# The releases that have each version of each message, and a digest of the version's encoding.
+# Written by `tagwire import` with the specs, and checked by tests; do not edit.
 """
 _VERSION: Final = re.compile(r"[0-9]{1,5}")
 _SPAN: Final = re.compile(r"(?P<first>\S+?)(?: to (?P<last>\S+?))?: (?P<digest>[0-9a-f]{16})")
@@ -88,7 +88,7 @@ class History:
             blocks.append("\n".join(lines) + "\n")
         layouts = sorted({f'"{span.digest}" = "{span.layout}"\n' for span in self._redefined()})
         if layouts:
-            blocks.append("# What stood on the wire in versions that were redefined.\n[layouts]\n" + "".join(layouts))
+            blocks.append("# Encodings of versions that were redefined.\n[layouts]\n" + "".join(layouts))
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:

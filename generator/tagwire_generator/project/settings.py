@@ -133,7 +133,7 @@ class Settings:
         """Return the sets for a command that names none. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
-            raise _error(self.root, f"there is no project here: {text}; `tagwire init` creates one")
+            raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
         for number, spec_set in enumerate(self.sets, 1):
             if not spec_set.specs.is_dir():
                 text = f"specs is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
@@ -201,7 +201,7 @@ def _section(file: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _error(file, f"the file is not TOML: {error}") from error
+        raise _error(file, f"the file is not valid TOML: {error}") from error
     section = document.get("tool", {})
     section = section.get("tagwire", {}) if isinstance(section, dict) else section
     if not isinstance(section, dict):
@@ -316,7 +316,7 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
             raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it is required and must be a string")
     if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
         changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
-        known = f"the rules about changes are {changes}, and those about designs {designs}"
+        known = f"change rules are {changes}, and design rules {designs}"
         raise _error(file, f"{where}: rule is {row['rule']!r}; {known}")
     path = row.get("path")
     if path is not None and not isinstance(path, str):
@@ -362,7 +362,7 @@ def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
                 raise _error(
                     file,
                     f"the packages {other.package!r} and {one.package!r} are in each other's folder; "
-                    "give each spec set a folder of its own",
+                    "give each spec set its own folder",
                 )
 
 

@@ -36,8 +36,8 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
     except OSError as error:
         raise GitError(f"git can't be run in {folder}: {error.strerror}") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"{folder}: {said[0].removeprefix('fatal: ') if said else 'git failed'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"{folder}: {lines[0].removeprefix('fatal: ') if lines else 'git failed'}")
     return done.stdout
 
 

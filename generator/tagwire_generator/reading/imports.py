@@ -94,8 +94,8 @@ class _Inlined:
             if kind in _RANGES:
                 value = str(self._within(value))
             elif _is_by_version(kind):
-                rows = {self._within(each): said for each, said in value.items()}
-                value = {str(each): said for each, said in rows.items() if each}
+                rows = {self._within(each): number for each, number in value.items()}
+                value = {str(each): number for each, number in rows.items() if each}
             made[key] = value
         if "fields" in made:
             struct = {**tree, "name": str(tree["type"]).removeprefix("[]")}
@@ -322,11 +322,11 @@ class _Uses:
             reading.report("TW314", part.place("name"), text)
             return None
         if name in self.direct:
-            reading.report("TW304", part.place("name"), f"{name} is imported already; import it once")
+            reading.report("TW304", part.place("name"), f"{name} is already imported; import it once")
             return None
         way = self.shared.way(name, user) if self.shared.get(user) else ()
         if way:
-            text = f"{' holds '.join((user, *way))}: a struct can't contain itself; break the cycle"
+            text = f"{' contains '.join((user, *way))}: a struct can't contain itself; break the cycle"
             reading.report("TW308", part.place("name"), text)
             return None
         found = None if self.shared.is_circular(name) else self.shared.read(name).message
@@ -339,7 +339,7 @@ class _Uses:
         valid, ranges = shared.valid_versions, spec.struct_versions.ranges
         text = ""
         if not valid:
-            text = f"{spec.name} has no versions any more; remove the import"
+            text = f"{spec.name} no longer has versions; remove the import"
         elif not ranges and len(valid) > 1:
             example = f'"structVersions": {{"0+": {valid.lowest}}}'
             text = f"{spec.name} has versions {valid}; list the version that each version uses, as in {example}"
@@ -361,10 +361,10 @@ class _Uses:
             self.versions[name] = both
             return
         one, other = before.at(both), versions.at(both)
-        text = f"version {both} has {name} in version {one} already, but this import brings its version {other}"
+        text = f"version {both} already uses version {one} of {name}, but this import uses version {other}"
         if one is None or other is None or one == other:
-            text = f"up to version {both}, {name} has a later version by one import than after it by another"
-        self.reading.report("TW316", part.place("name"), f"{text}; a version of a message has one version of a struct")
+            text = f"up to version {both}, one import uses a later version of {name} than another import does after it"
+        self.reading.report("TW316", part.place("name"), f"{text}; use one version of a struct per message version")
         self.reading.message_wounds.add("structs")
 
     def imports(self) -> Iterator[ImportSpec]:

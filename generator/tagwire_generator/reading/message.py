@@ -47,9 +47,9 @@ def _claims(node: Node) -> tuple[Claim, ...]:
     claims = []
     for item in items(node):
         assert isinstance(item, Object)
-        said = item.get("text")
+        wording = item.get("text")
         value, size = (whole_number(item.members[key].value) for key in ("value", "bytes"))
-        claims.append(Claim(text(item.members["field"].value), value, size, "" if said is None else text(said)))
+        claims.append(Claim(text(item.members["field"].value), value, size, "" if wording is None else text(wording)))
     return tuple(claims)
 
 

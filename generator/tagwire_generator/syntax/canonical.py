@@ -165,7 +165,7 @@ def _reserved_tags(value: Any, scope: _Scope) -> list[int | str] | None:
 
 
 def _by_version(value: Any, scope: _Scope) -> dict[str, str]:
-    ranges = {Versions.parse(versions): str(said) for versions, said in value.items()}
+    ranges = {Versions.parse(versions): str(name) for versions, name in value.items()}
     return {str(versions): ranges[versions] for versions in sorted(ranges, key=lambda versions: versions.lowest)}
 
 
@@ -205,7 +205,7 @@ def _field(field: Mapping[str, Any], outer: _Scope, place: str) -> dict[str, Any
     form = _ordered(field, keys, scope, "field" if place == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
         form["versions"] = form["taggedVersions"]
-        scope.note(f"{scope.path}: has no versions, its taggedVersions {form['versions']} are taken")
+        scope.note(f"{scope.path}: has no versions; using its taggedVersions {form['versions']}")
     return _in_order(form, keys)
 
 

@@ -286,5 +286,5 @@ def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Pro
 
 def _half_characters(source: Source, node: Node, text: str) -> Iterator[Problem]:
     if any("\ud800" <= character <= "\udfff" for character in text):
-        message = f"{quoted(text)} holds half of a surrogate pair, which UTF-8 can't encode"
+        message = f"{quoted(text)} contains half of a surrogate pair, which UTF-8 can't encode"
         yield source.problem("TW108", node.line, node.column, message)

@@ -128,8 +128,8 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
     """Return whether a spec may use the tagwire dialect. Its own `dialect` key takes precedence over the set's."""
-    said = root.get("dialect")
-    return said.value == "tagwire" if isinstance(said, Scalar) else by_default
+    dialect = root.get("dialect")
+    return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 
 
 def is_format(root: Object) -> bool:

@@ -58,5 +58,5 @@ def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
 
 
 def _doc(entry: RegisterEntry) -> str:
-    said = (entry.description, entry.by and f"By {entry.by}.", entry.notes, entry.url)
-    return prose(sentences(" ".join(text for text in said if text), deprecated_part(entry)))
+    parts = (entry.description, entry.by and f"By {entry.by}.", entry.notes, entry.url)
+    return prose(sentences(" ".join(text for text in parts if text), deprecated_part(entry)))

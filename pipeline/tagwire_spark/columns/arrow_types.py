@@ -62,7 +62,7 @@ def may_be_null(field: Any) -> Any:
 def spark_type(type: Any) -> DataType:
     """Return the Spark type for an Arrow type of `spark_side`. Raises PipelineError if Spark has none."""
     for path, odd in _without_spark_type(type, ""):
-        text = f"{path} is of the Arrow type {odd}, for which Spark has no type; choose other fields."
+        text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
     return from_arrow_type(type)
 

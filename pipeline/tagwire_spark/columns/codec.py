@@ -60,7 +60,7 @@ NO_VERSION: Final = "the version is null"
 
 def unversioned(name: str, row: int) -> PipelineError:
     """Return the error for a row with a message but no version."""
-    text = f"row {row}: {name}: {NO_VERSION}, and the row is not; give the version, or leave such rows out."
+    text = f"row {row}: {name}: {NO_VERSION}, but the message is not; give the version, or leave out such rows."
     return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
 
 
@@ -81,7 +81,7 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
 def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
     """Return the error for a row with a value that doesn't fit the target type."""
     place = row_name(row) if row_name is not None else f"row {row}"
-    return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave such rows out.")
+    return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave out such rows.")
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:

@@ -22,7 +22,7 @@ class Misfit(Exception):
     def __init__(self, path: str, type: Any) -> None:
         super().__init__(path, type)
         self.path = path
-        self.reason = f"has a value that does not fit Arrow's {type}"
+        self.reason = f"has a value that does not fit the Arrow type {type}"
 
     def __str__(self) -> str:
         return f"{self.path} {self.reason}"

@@ -70,7 +70,7 @@ def record_reading(log: str, options: Any) -> RecordReading:
     read = Options(options, ("mode", "package", "strict"))
     logs = (*COORDINATOR_LOGS, *METADATA_LOGS)
     if log not in logs:
-        raise invalid(f"There is no log {log!r}; expected {', '.join(logs)}.")
+        raise invalid(f"Unknown log {log!r}; expected {' or '.join(logs)}.")
     find_registry(read.text("package"))
     return RecordReading(
         log, read.text("package"), read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)

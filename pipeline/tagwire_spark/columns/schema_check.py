@@ -15,7 +15,7 @@ from tagwire_spark.columns.arrow_types import in_type
 from tagwire_spark.errors import PipelineError
 
 
-def check_requested_columns(source: str, asked: StructType, there: StructType) -> StructType:
+def check_requested_columns(source: str, requested: StructType, there: StructType) -> StructType:
     """Return the requested columns under the source's own names. As everywhere in Spark, names ignore case.
 
     Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
@@ -24,21 +24,21 @@ def check_requested_columns(source: str, asked: StructType, there: StructType) -
     names = {name.lower(): name for name in types}
     found_names: dict[str, str] = {}
     fields = []
-    for wanted in asked:
+    for wanted in requested:
         name = names.get(wanted.name.lower())
         if name is None:
-            raise _unknown(f"{source} has no column {wanted.name} here, but {', '.join(types)}.")
+            raise _unknown(f"{source} has no column {wanted.name}; it has {', '.join(types)}.")
         if name in found_names:
-            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same; request only one of them.")
+            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same column; request it once.")
         found_names[name] = wanted.name
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
         if found not in (expected, f"{expected}_ntz"):  # timestamps without a time zone are taken as UTC
-            raise _unknown(f"Column {field.name} is {expected}, not {found}.")
+            raise _unknown(f"Column {field.name}: expected {expected}, got {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
-            raise _unknown(f"{path} may be null, but the schema has it as NOT NULL; leave that out.")
+            raise _unknown(f"{path} may be null, but the schema declares it NOT NULL; remove NOT NULL.")
     return StructType(fields)
 
 
@@ -52,9 +52,9 @@ def _unknown(text: str) -> PipelineError:
     return PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
 
 
-def _too_strict(asked: DataType, there: DataType, path: str) -> str | None:
+def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
     """Return the path of the first nullable part that `asked` declares NOT NULL. The types are otherwise equal."""
-    for (_, part, nullable), (name, other, may_be_null) in zip(_parts(asked), _parts(there), strict=True):
+    for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
         found = _too_strict(part, other, f"{path}.{name}")
@@ -82,7 +82,7 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
     for field in schema:
         if not field.nullable and columns[field.name].null_count:
             file = file_of(columns[field.name].is_null().to_pylist().index(True))
-            text = f"{file}: column {field.name} has a null, but the schema has it as NOT NULL; leave that out."
+            text = f"{file}: column {field.name} has a null, but the schema declares it NOT NULL; remove NOT NULL."
             raise PipelineError("NOT_NULL_ASSERT_VIOLATION", text)
     arrays = [_declared(columns[field.name], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

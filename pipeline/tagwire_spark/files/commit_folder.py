@@ -194,7 +194,7 @@ def in_staging(job: Job) -> str:
 
 def too_late(job: Job) -> PipelineError:
     """Return the error for a task attempt that is late because its job is over."""
-    text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
+    text = f"{job.root}: the write had finished before this task attempt, which wrote nothing."
     return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 
 

@@ -104,7 +104,7 @@ class ConditionalObjects:
         """Call `ask` for each item, concurrently. All requests have ended when this returns or raises."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
-            for asked in [pool.submit(ask, item) for item in items]:
-                asked.result()
+            for future in [pool.submit(ask, item) for item in items]:
+                future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

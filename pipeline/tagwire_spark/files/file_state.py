@@ -82,7 +82,8 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         was, now = (
             ", ".join(each) for each in zip(*(p for p in zip(*pairs, strict=True) if p[0] != p[1]), strict=True)
         )
-        raise changed(f"{file}: it was replaced or cut after the read was planned: it was {was}, and is {now} now")
+        text = f"{file}: replaced or truncated after the read was planned: it was {was}, and is now {now}"
+        raise changed(text)
 
 
 def growing_state(data: FileBytes) -> FileState:
@@ -102,9 +103,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
         return
     now = _ends(data, planned.size)
     if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
-        raise changed(
-            f"{file}: it was overwritten after the read was planned: its first {planned.size} bytes differ now"
-        )
+        raise changed(f"{file}: overwritten after the read was planned: its first {planned.size} bytes differ now")
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:

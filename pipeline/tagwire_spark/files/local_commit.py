@@ -168,28 +168,28 @@ class LocalFolder(CommitFolder):
         except FileNotFoundError:
             return {}
         except ValueError as error:
-            text = f"{manifest}: not valid JSON, but should list what a write committed: {error}."
+            text = f"{manifest}: not valid JSON, expected a list of the files of a commit: {error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Write the manifest as a draft, and link the draft to its number."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
-        said = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
-        draft.write_text(json.dumps(said, indent=1))
+        claimed = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
+        draft.write_text(json.dumps(claimed, indent=1))
         on_disk(draft)
         for folder in {(self.path / source).parent for source, _ in manifest["moves"]}:
             on_disk(folder)
         try:
             self._link(draft, name)
         except FileExistsError:
-            said = self.manifest(number)
-            if said.get("job") != job.id:  # if it is this job, only the reply to the link was lost
+            claimed = self.manifest(number)
+            if claimed.get("job") != job.id:  # if it is this job, only the reply to the link was lost
                 return False
-        if self._is_done(number) and (self.path / said["draft"]).exists():  # another, finished commit has this number
+        if self._is_done(number) and (self.path / claimed["draft"]).exists():  # a finished commit has this number
             name.unlink(missing_ok=True)
             return False
-        self._claimed = said
+        self._claimed = claimed
         with self._finished_later():
             on_disk(self.path)
         return True
@@ -202,15 +202,15 @@ class LocalFolder(CommitFolder):
         for source, target in change.moves:
             (root / source).stat()  # raises if the driver doesn't have the mount that the task wrote to
             if (root / target).is_dir():
-                raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
+                raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
             there = folder if folder.exists() else root
             if there.stat().st_dev != device:
-                raise OSError(EXDEV, "it is on a different file system than its parent folder", str(folder))
+                raise OSError(EXDEV, "on a different file system than its parent folder", str(folder))
             if not there.is_dir():
-                raise NotADirectoryError(ENOTDIR, "it should be a folder", str(folder))
+                raise NotADirectoryError(ENOTDIR, "expected a folder, got a file", str(folder))
             if not os.access(there, os.W_OK | os.X_OK):
-                raise PermissionError(EACCES, "no file can be moved there", str(folder))
+                raise PermissionError(EACCES, "no permission to move files there", str(folder))
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If this fails, rename all files back."""
@@ -260,7 +260,7 @@ class LocalFolder(CommitFolder):
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
-            text += f" read or write of {self.root} moves back those of its files that are still in place."
+            text += f" read or write of {self.root} moves back its files that are still in place."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         return True
 
@@ -292,9 +292,9 @@ class LocalFolder(CommitFolder):
         try:
             yield
         except OSError as error:
-            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is committed all the same. The next "
-            text += f"kafka_log read or write of {self.root} finishes it: see then whether its rows are there, before "
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}you write them again.") from None
+            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is committed nevertheless. The next "
+            text += f"kafka_log read or write of {self.root} finishes it; check then whether its rows exist before "
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}writing them again.") from None
 
     def _manifest(self, number: int) -> Path:
         return self._found.get(number, self.path / manifest_name(number))
@@ -308,8 +308,8 @@ class LocalFolder(CommitFolder):
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            text = f"{self.root}: its file system can't link a file ({error.strerror}), and a write is committed by a"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} link; write to another one.") from None
+            text = f"{self.root}: the file system has no hard links ({error.strerror}), which commits need"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; write to another file system.") from None
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:

@@ -65,10 +65,8 @@ class RemoteFolder(CommitFolder):
         self._objects = ConditionalObjects(self._system, prefix)
         if not has_conditional_puts(self._system) or "::" in self.root:
             kind = self.root.partition("://")[0]
-            text = (
-                f"{self._shown}: fsspec can't put an object into {kind}:// only if there is none, and a write to object"
-            )
-            text += " storage is committed by such a put; write to s3://, or to a folder that all workers mount."
+            text = f"{self._shown}: fsspec has no conditional puts for {kind}://, which commits need;"
+            text += " write to s3://, or to a folder that all workers mount."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     @contextmanager
@@ -96,10 +94,8 @@ class RemoteFolder(CommitFolder):
             is_kept = False
         if not is_kept:
             self.remove(job)
-            text = (
-                f"{self._shown}: its store puts objects whatever the condition (If-None-Match, If-Match), and a write"
-            )
-            text += " is committed by such a put; write to a store that has conditional writes."
+            text = f"{self._shown}: the store ignores put conditions (If-None-Match, If-Match), which commits need;"
+            text += " write to a store that has conditional writes."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         self._objects.delete(first)
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
@@ -202,7 +198,7 @@ class RemoteFolder(CommitFolder):
         try:
             return dict(json.loads(found)) if found is not None else {}
         except (ValueError, TypeError) as error:
-            text = f"{self._shown}/{manifest_name(number)}: not valid JSON, but should list what a write committed"
+            text = f"{self._shown}/{manifest_name(number)}: not valid JSON, expected a list of the files of a commit"
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
@@ -231,7 +227,7 @@ class RemoteFolder(CommitFolder):
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
-            text = f"{self._shown}/{gone[0]}: can't be written: a task staged it, and it has been deleted."
+            text = f"{self._shown}/{gone[0]}: can't be written: the object was deleted after a task staged it."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
@@ -269,14 +265,14 @@ class RemoteFolder(CommitFolder):
             text = f"{self._shown}: can't be written: another process could not put all files of this write in place."
             return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         failure: Exception | None = None
-        said: dict[str, Any] = dict(change)
+        decision: dict[str, Any] = dict(change)
         try:
             self._objects.copy(move for move in change["moves"] if move[1] not in change["removes"])
         except Exception as error:
             undone = [*done.get("undone", ()), [number, change["job"]]][-_UNDONE:]
-            failure, said = error, {**done, "number": number, "undone": undone}
+            failure, decision = error, {**done, "number": number, "undone": undone}
         try:
-            data = json.dumps(said, indent=1).encode()
+            data = json.dumps(decision, indent=1).encode()
             self._objects.create(DONE, data) if tag is None else self._objects.replace(DONE, data, tag)
             outcome = _outcome(number, change, self._done()[0])
         except Exception as error:
@@ -303,9 +299,9 @@ class RemoteFolder(CommitFolder):
 
     def _unfinished(self, error: Exception) -> PipelineError:
         """Return the error for a commit that another process must finish."""
-        said = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
-        text = f"{self._shown}: a write is committed, and not all of its files could be put in place: {said}. The next"
-        text += " kafka_log read or write of it that may write finishes or undoes it; then see whether it is there."
+        cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
+        text = f"{self._shown}: a write is committed, but not all of its files could be put in place: {cause}. The next"
+        text += " write, or read with write permission, finishes or undoes it; check then whether its rows exist."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
     # ------------------------------------------------------------ state of the commit

@@ -99,7 +99,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
     for protocol in sorted(known):  # the last part may be a local path
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
-            text = f"{url}: {protocol} keeps copies of files, which may be older than what is listed"
+            text = f"{url}: {protocol} caches files, which may be older than their listing"
             raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
 
 
@@ -136,10 +136,10 @@ def reaching(
     except TagwireError:
         raise
     except Exception as error:
-        said = str(error).rstrip(".") or type(error).__name__
+        reason = str(error).rstrip(".") or type(error).__name__
         is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or the scheme is unknown
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
-        raise PipelineError(condition, options.hidden(f"{url}: {fails}: {said}.")) from None
+        raise PipelineError(condition, options.hidden(f"{url}: {fails}: {reason}.")) from None
 
 
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:

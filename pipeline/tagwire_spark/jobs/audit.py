@@ -44,7 +44,7 @@ def audit_captures(
         try:
             options["storageOptions"] = json.dumps(dict(storage_options))
         except TypeError:
-            raise invalid("storage_options has a value that JSON can't hold; a data source takes no other.") from None
+            raise invalid("storage_options: a value can't be written as JSON, which data sources require.") from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     known = _known_versions(package, refused_by)
     calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])
@@ -85,7 +85,7 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 def _release(text: str, releases: list[str]) -> Release:
     """Parse a release number. Raises PipelineError if the package's archive doesn't cover the release."""
     if not releases:
-        raise invalid("This package does not list releases; leave refused_by out.")
+        raise invalid("This package does not list releases; leave out refused_by.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
         raise invalid(f"refused_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")

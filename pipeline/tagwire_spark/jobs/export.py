@@ -149,7 +149,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
             target, name = relative.as_posix() if relative.parts else "", root.name_of(folder)
             if target in folders:
                 other = folders[target]
-                twice = "it is given twice" if other == name else f"{other} goes to the same folder, {target}"
+                twice = "given twice" if other == name else f"would be exported to {target}, the same folder as {other}"
                 raise LogPathError(f"{name}: {twice}")
             folders[target] = name
             for each in _of_folder(folder, target, files, partitions.get(folder), root):

@@ -79,7 +79,7 @@ def export_part(
             except LogPathError as error:
                 raise if_gone(refusal(error), source.name_of(path)) from None
             if made.end != size or now != size:
-                text = f"it had {size} bytes and has {now} now, and only logs that are not in use can be exported"
+                text = f"it had {size} bytes and now has {now}, but only logs that are not in use can be exported"
                 raise changed(f"{source.name_of(path)}: {text}")
     return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
 

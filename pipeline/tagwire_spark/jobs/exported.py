@@ -108,7 +108,7 @@ class Export(NamedTuple):
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             text = f"{path}: not a list of exported files: {type(error).__name__}: {error}"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
-        text = f"{path}: level {level!r}, expected {_LEVEL}: it was exported by another version of tagwire"
+        text = f"{path}: expected level {_LEVEL}, got {level!r}: exported by another version of tagwire"
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
 
 
@@ -141,7 +141,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
-            text = f"An export has no column {name}, but {', '.join(ROWS)}; topic and partition are always there."
+            text = f"An export has no column {name}; it has {', '.join(ROWS)}. Topic and partition are always included."
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
     if not names:
         raise PipelineError(

@@ -107,14 +107,14 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
         try:
             yield made
         except FileNotFoundError as error:  # raised when the driver copies small files of logs
-            raise changed(f"{error.filename}: it was removed after the job had listed it") from None
+            raise changed(f"{error.filename}: removed after the job listed it") from None
 
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
     """Yield a folder next to the output, and rename its subfolder `whole` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LogPathError(f"{output}: exists already; nothing is overwritten")
+        raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
         for left in work_folders(output) if is_alone else ():  # folders that a killed job left
             shutil.rmtree(left, ignore_errors=True)
@@ -134,8 +134,10 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
-            text = f"{url}: a job writes its output to a work folder and then uploads it; name a folder that the"
-            remedy = "driver and all workers mount with argument `work_folder`."
+            text = (
+                f"{url}: a job writes its output to a work folder and then uploads it; set argument `work_folder` to a"
+            )
+            remedy = "folder that the driver and all workers mount."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} {remedy}")
         work = Path(tempfile.gettempdir())
     job = begin_upload(url, output.storage)

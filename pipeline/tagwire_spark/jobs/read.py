@@ -69,12 +69,12 @@ def read_logs(
     `maxSplitBytes` (default: 1 GiB). Raises PipelineError.
     """
     query = _query(paths, options or {})
-    asked = _asked(schema, query)
-    columns = check_requested_columns("kafka_log", asked, full_schema(query, strict=True))
+    requested = _asked(schema, query)
+    columns = check_requested_columns("kafka_log", requested, full_schema(query, strict=True))
     count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
     if count < 1:
         raise invalid(f"tasks: expected 1 or more, got {count}.")
-    return plan_logs(spark, query).repartition(count).mapInArrow(_reading(query, columns, asked.names), asked)
+    return plan_logs(spark, query).repartition(count).mapInArrow(_reading(query, columns, requested.names), requested)
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
@@ -114,7 +114,7 @@ def _units(query: LogQuery) -> list[_Unit]:
         except TagwireError as error:
             raise refusal(error) from None
         if not found and is_remote(path):
-            text = f"{path}: it contains no log segment, and no partition folder, such as orders-0."
+            text = f"{path}: no log segment found, and no partition folder, such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
         units += found
     _check_replicas(units)
@@ -155,7 +155,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
     """Yield the segment, or the partition folders, at a URL without listing what is in the partition folders."""
     if glob.has_magic(url):
-        raise invalid(f"{options.hidden(url)}: read_logs takes no pattern in a URL; give it folders.")
+        raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
     number = settled_number(above, options)  # read before the listing, so that tasks notice a later commit

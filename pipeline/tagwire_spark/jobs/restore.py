@@ -125,11 +125,11 @@ class _Files:
                         file.write(self._data(piece))
                     piece = next(pieces, None)
             if end != size:
-                self._refuse(f"byte {end} of {name} is in no piece of it, or a piece is not the next one")
+                self._refuse(f"no piece has byte {end} of {name}, or the pieces are out of order")
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._refuse("there are pieces behind the last byte")
+            self._refuse("there are pieces after the last byte")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:
@@ -158,7 +158,7 @@ class _Files:
         except PipelineError:
             raise
         except TagwireError as error:
-            where = f"the records of the batch at byte {piece['position']} are not those that were exported"
+            where = f"the records of the batch at byte {piece['position']} differ from the exported ones"
             self._refuse(f"{where}: {error}")
 
     def _refuse(self, text: str) -> NoReturn:

@@ -137,7 +137,7 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
         if found.target in seen:
             other = seen[found.target]
             twice = (
-                "it is given twice" if other == name else f"{other} would be written to the same folder, {found.target}"
+                "given twice" if other == name else f"would be written to {found.target}, the same folder as {other}"
             )
             raise LogPathError(f"{name}: {twice}")
         seen[found.target] = name
@@ -216,7 +216,7 @@ def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[
 
 def _check_inode(file: str, listed: int) -> None:
     if _inode(file) != listed:
-        raise changed(f"{file}: another file replaced it after the job had listed it")
+        raise changed(f"{file}: replaced by another file after the job listed it")
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
         except FileNotFoundError:
             return
     if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
-        raise LogPathError(f"{storage.hidden(url)}: exists already; nothing is overwritten")
+        raise LogPathError(f"{storage.hidden(url)}: already exists and is not replaced; choose another output")
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:

@@ -117,8 +117,8 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
             return
     except (LogError, LogPathError):  # the reader of the damaged batch reports it
         return
-    why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
-    raise loss(f"{why}: a segment between them is gone, or the end of this one")
+    why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
+    raise loss(f"{why}: a segment between them, or the end of this one, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:

@@ -46,13 +46,13 @@ def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Ke
     _check("assign", {_name(key) for key in partitions}, {_name(key) for key in found}, query)
 
 
-def _check(option: str, asked: Collection[str], found: Collection[str], query: LogQuery) -> None:
-    missing = sorted({*asked} - {*found})
+def _check(option: str, requested: Collection[str], found: Collection[str], query: LogQuery) -> None:
+    missing = sorted({*requested} - {*found})
     if not missing:
         return
     paths = query.storage.hidden(" and ".join(query.paths))
     text = f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}"
-    remedy = f"option failOnDataLoss=false reads what is there{near(missing[0], found) or '.'}"
+    remedy = f"option failOnDataLoss=false reads the partitions that exist{near(missing[0], found) or '.'}"
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}; {remedy}")
 
 

@@ -146,7 +146,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
             kept[name] = value
     if ignored:
         names = ", ".join(sorted(ignored))
-        warnings.warn(f"kafka_log needs no broker and ignores these options: {names}", stacklevel=2)
+        warnings.warn(f"kafka_log does not connect to a broker and ignores these options: {names}", stacklevel=2)
     return kept
 
 
@@ -161,7 +161,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     read = Options(given, (*OPTIONS, *STREAM_OPTIONS)) if of_stream else Options(_without_limits(given), OPTIONS)
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
     if len(chosen) > 1:
-        raise invalid(f"Options {' and '.join(chosen)} exclude one another; give one of them.")
+        raise invalid(f"Options {' and '.join(chosen)} can't be combined; give one of them.")
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
@@ -326,7 +326,7 @@ def _limits(options: Options) -> Limits:
         name, _, number = part.partition("=")
         if name.strip() not in Limits.__slots__ or not number.strip().isdecimal():
             known = ", ".join(Limits.__slots__)
-            raise invalid(f"Option limits: expected name=number with a name out of {known}, got {shown(part)}.")
+            raise invalid(f"Option limits: expected name=number with a name from {known}, got {shown(part)}.")
         values[name.strip()] = int(number)
     return Limits(**values)
 

@@ -99,8 +99,8 @@ def rows_of_task(
 def check_number(partition: int, where: str) -> None:
     """Raise PipelineError for a partition number that doesn't fit in the int32 column."""
     if partition > _MOST_PARTITIONS:
-        text = f"{where}: the folder says partition {partition}, but partition numbers end at {_MOST_PARTITIONS}"
-        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
+        text = f"{where}: partition number {partition} is greater than {_MOST_PARTITIONS}"
+        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename the folder.")
 
 
 class _Rows:

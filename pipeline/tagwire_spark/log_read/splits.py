@@ -195,8 +195,10 @@ def check_found(path: str, found: Sequence[Location]) -> None:
             return
         names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    text = f"{path}: it contains no log segment, but {shown or 'nothing'}; a segment is a file such as"
-    raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
+    text = f"{path}: no log segment found, only {shown}" if shown else f"{path}: no log segment found"
+    raise PipelineError(
+        "KAFKA_LOG_NOT_FOUND", f"{text}; a segment is a file such as orders-0/{segment_file(0, 'log')}."
+    )
 
 
 class RequestedSegment(NamedTuple):
@@ -263,7 +265,7 @@ def requested_segments(
     query = with_offsets_of_times(query, partition, name, (topic, number))
     start = (query.starts or {}).get((topic, number), 0)
     if query.fails_on_loss and segments and start and start < (log_start := segments[0].base_offset or 0):
-        raise loss(f"{name} begins at offset {log_start}, after the starting offset {start}")
+        raise loss(f"{name} begins at offset {log_start}, but the starting offset is {start}")
     first = max(query.first_offset, start)
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
@@ -301,7 +303,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             each.end = end.position
     for kind, offset in given.items() if is_compared else ():
         if offset > end.offset:
-            raise loss(f"{name} ends before offset {end.offset}, and the {kind} offset is {offset}")
+            raise loss(f"{name} ends before offset {end.offset}, but the {kind} offset is {offset}")
 
 
 # ---------------------------------------------------------------- from segments to splits

@@ -317,7 +317,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         key, name = partition_key(partition.path), location.name_of(partition.path)
         check_number(key[1], name)
         if encodable(key[0]) != key[0]:
-            text = f"{name}: the folder's topic is not valid UTF-8, and Spark's offsets are; rename it."
+            text = f"{name}: the topic is not valid UTF-8, which Spark's offsets require; rename the folder."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
         first, offset = partition.segments[0].base_offset or 0, end.offset
         if self.query.from_log_start and partition.log_start_offset is not None:
@@ -334,11 +334,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             name = f"{key[0]}-{key[1]}"
             log = logs.get(key)
             if log is None:
-                why = f"{name} is gone, of which the next offset would have been {start}"
+                why = f"{name} is gone; its next offset would have been {start}"
             elif log.first > start:
-                why = f"{name} begins at offset {log.first}; offsets from {start} on are gone, and were not read"
+                why = f"{name} begins at offset {log.first}; offsets from {start} on were deleted before they were read"
             elif log.end < max(start, (ends or {}).get(key, 0)):
-                why = f"{name} ends before offset {log.end}, and had more already"
+                why = f"{name} now ends before offset {log.end}, but had later offsets"
             else:
                 continue
             raise loss(why)
@@ -385,8 +385,8 @@ def _check_folder(location: Location) -> None:
     PipelineError.
     """
     if location.local.is_file():
-        text = f"Option path means the file {location.origin}, but a stream reads folders, in which new segments come"
-        raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")
+        text = f"Option path names the file {location.origin}, but a stream reads folders"
+        raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:

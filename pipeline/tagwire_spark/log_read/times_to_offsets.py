@@ -31,7 +31,7 @@ def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key:
         if start is None and query.late_is_error:
             option = "startingTimestamp" if isinstance(query.start_times, int) else "startingOffsetsByTimestamp"
             text = f"Option {option}: {name} has no record at or after {start_time}; "
-            raise invalid(f"{text}startingOffsetsByTimestampStrategy=latest reads nothing of it.")
+            raise invalid(f"{text}startingOffsetsByTimestampStrategy=latest skips the partition.")
         start = NO_OFFSET - 1 if start is None else start
         query = query._replace(starts={key: start})
     if end_time is not None:

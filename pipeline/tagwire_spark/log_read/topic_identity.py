@@ -35,9 +35,9 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
         epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
         if was and log.topic_id and log.topic_id != was:
             if fails:
-                raise loss(f"{log.name} belongs to a new topic: its ID is {log.topic_id}, and was {was}")
+                raise loss(f"{log.name} belongs to a new topic: its ID is {log.topic_id}, but was {was}")
             starts[key], is_new = log.first, True
         elif fails and None not in (epoch, now) and epoch != now:
-            why = f"{log.name} was cut and continued: the record before offset {starts[key]} has leader epoch {now}"
-            raise loss(f"{why}, and the one that was read had {epoch}")
+            why = f"{log.name} was truncated and rewritten: the record before offset {starts[key]}"
+            raise loss(f"{why} has leader epoch {now}, but the record that was read had {epoch}")
     return is_new

@@ -108,9 +108,11 @@ def check_abort(
             partition = location.partition(location.local)
             of_logs[folder] = transactions_of(partition, location, query, has_indexes=False)
     if any(each[0] == producer_id and each[2] == offset for each in of_logs[folder].aborted):
-        text = f"{split.file}: producer {producer_id} has aborted a transaction at offset {offset}, which is in no"
-        remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are read for it"
-        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text} .txnindex; {remedy}.")
+        text = (
+            f"{split.file}: producer {producer_id} aborted a transaction at offset {offset}, which no .txnindex lists"
+        )
+        remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are scanned"
+        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; {remedy}.")
 
 
 def transactions_of(

@@ -112,7 +112,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             return
         if batch.number != batchId:
             text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing of it was written. Start the query again.")
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing was written. Start the query again.")
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
             _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
         for left in left_of(self.target.root, self.target.storage):
@@ -231,10 +231,10 @@ class _Commit:
         if end is None:
             return None
         if self.target.must_be_new:
-            raise PipelineError("KAFKA_LOG_EXISTS", f"{log} exists already, and option ifExists is error.")
+            raise PipelineError("KAFKA_LOG_EXISTS", f"{log} already exists, and option ifExists is error.")
         if end.rest:
-            text = f"{log} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or "
-            text += f"its batches have the magic byte of {format} for another format, which no reader can tell from it."
+            text = f"{log} has {end.rest} bytes after its last batch: a broker has the log open or died while writing, "
+            text += f"or its batches use the magic byte of {format} for another format."
             raise PipelineError("KAFKA_LOG_EXISTS", text)
         return end.offset
 
@@ -290,15 +290,15 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue
         if other.first_record >= one.end_offset:
-            text = f"Rows of {name} with baseOffset {other.base_offset} have come to two tasks, from offset "
-            text += f"{other.first_record} on to the second; {_NO_BASE}, or repartition by topic and partition."
+            text = f"Rows of {name} with baseOffset {other.base_offset} were split between two tasks, at offset "
+            text += f"{other.first_record}; {_NO_BASE}, or repartition by topic and partition."
         else:
-            text = f"Two tasks have written offsets {other.base_offset} to {one.end_offset - 1} of {name}; repartition "
+            text = f"Two tasks wrote offsets {other.base_offset} to {one.end_offset - 1} of {name}; repartition "
             text += "by topic and partition, or by ranges of topic, partition and offset."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
     tasks = {Path(each.files[-1]).parts[1] for each in found}
     if len(tasks) > 1 and any(each.has_transactions for each in found):
-        text = f"{len(tasks)} tasks have written {name}, and it has transactions; one task must write all of it."
+        text = f"{len(tasks)} tasks wrote {name}, which has transactions; repartition it to a single task."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
 
 

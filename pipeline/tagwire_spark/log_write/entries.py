@@ -94,7 +94,7 @@ def _number(name: object) -> int:
     try:
         return int(str(name))
     except ValueError:
-        text = f"A header is called {name!r}; the format has numbers for names."
+        text = f"Header name {name!r} is not a number, as this format requires."
         raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None
 
 
@@ -128,7 +128,7 @@ class _Columns:
             return self._all(None)
         column = self.batch.column("offset")
         if column.null_count:
-            text = "A row has no offset; a column offset has one for each row, or leave it out and they are given."
+            text = "A row has no offset; give every row an offset, or leave out the column to have offsets assigned."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         return column.to_pylist()
 
@@ -147,7 +147,9 @@ class _Columns:
         try:
             return [tuple((each["key"], each["value"]) for each in row) if row else () for row in rows]
         except TypeError:
-            raise PipelineError("UNENCODABLE_KAFKA_RECORD", "A row has a header that is null.") from None
+            raise PipelineError(
+                "UNENCODABLE_KAFKA_RECORD", "A row has a null header; remove it from column headers."
+            ) from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
         """Return the arguments of `Facts` for each row."""

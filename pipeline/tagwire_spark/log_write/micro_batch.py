@@ -37,7 +37,7 @@ def batch_of_stream() -> MicroBatch:
     """Return the micro-batch of the current task. Raises PipelineError."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
-        text = "Spark does not say which micro-batch a task is of; write with foreachBatch, and the options batchId "
+        text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
     return MicroBatch(query, int(number))  # no run: a query has one sink, so a second write is always a repetition
 
@@ -48,8 +48,8 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
         return None
     query, _, run = _of_task()
     if not (target.query_id or query):
-        text = f"Option batchId is {target.batch_id}, but no query is known whose batch that is; "
-        raise invalid(f"{text}set option queryId to a name that this stream, or this job, has each time.")
+        text = f"Option batchId is {target.batch_id}, but the query of that batch is unknown; "
+        raise invalid(f"{text}set option queryId to a name that this stream or job always uses.")
     return MicroBatch(target.query_id or query, target.batch_id, run if query else "")
 
 
@@ -90,8 +90,8 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
     noted = before[batch.query]
     is_same = noted["batchId"] == batch.number and noted["runId"] == batch.run != ""
     if is_same and noted["rows"] != _digest(segments):
-        text = f"Batch {batch.number} of query {batch.query} has been written here already, by this run and with other "
-        text += "rows; where a batch is written twice, give the second write an option queryId of its own."
+        text = f"Batch {batch.number} of query {batch.query} was already written here by this run, with other rows; "
+        text += "to write a batch twice, give the second write its own queryId."
         raise PipelineError("KAFKA_LOG_EXISTS", text)
     return True
 

@@ -198,7 +198,7 @@ def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "Stage
         return segment
     if segment.places is None:
         why = "with transactions" if segment.has_transactions else f"of {segment.format} with these codecs"
-        text = f"Rows of {segment.log} without offsets have come to several tasks, or to two writes at once, and "
+        text = f"Rows of {segment.log} without offsets were written by several tasks, or by two writes at once, and "
         text += f"batches {why} can't be renumbered; repartition by topic and partition, or give offsets."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
     places = array("I", folder.read(segment.places) or b"")

@@ -149,7 +149,9 @@ class _Log:
             self.segments.is_numbered = True
             offset = self._start(entry.facts.format) if self.next_offset is None else self.next_offset
         elif self.next_offset is not None and offset < self.next_offset:
-            text = f"A row of {self.name} has offset {offset}, behind {self.next_offset - 1}; sort within partitions."
+            text = (
+                f"A row of {self.name} has offset {offset} after offset {self.next_offset - 1}; sort within partitions."
+            )
             raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
         size = _RECORD + len(entry.key or b"") + len(entry.value or b"")
         for name, value in entry.headers:
@@ -226,11 +228,11 @@ class _Log:
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
         if known != format.name:
-            text = f"Rows of {self.name} are of {known} and of {format.name}, which both have magic {format.magic}; "
-            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{text}a log can hold one of them.")
+            text = f"Rows of {self.name} use formats {known} and {format.name}, which share magic {format.magic}; "
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{text}a log can contain only one.")
         base = offset if facts.base_offset is None else facts.base_offset
         if not 0 <= base <= offset:
-            text = f"A row of {self.name} has offset {offset} and baseOffset {base}."
+            text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         if self.next_offset is not None and base < self.next_offset:  # an original batch was split into several
             base = offset
@@ -262,7 +264,7 @@ class _Log:
         try:
             batch = self.builder.build() if self.run is None else self.builder.build_run(self.run)
         except EncodeError as error:
-            where = f"in the batch of {self.name} from offset {self.base_offset} on"
+            where = f"in the batch of {self.name} at offset {self.base_offset}"
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
         self.segments.append(batch, self.count, self.first_offset)
         self.segments.content += self.content if self.run is not None else content_sum(self.builder.records)

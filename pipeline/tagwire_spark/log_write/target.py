@@ -162,7 +162,7 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
     """Raise PipelineError if a DataFrame lacks required columns, or has columns that would be ignored."""
     for field in schema:
         if field.name not in COLUMNS:
-            text = f"kafka_log writes no column {field.name}; it writes {', '.join(COLUMNS)}."
+            text = f"kafka_log can't write column {field.name}; its columns are {', '.join(COLUMNS)}."
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
         types = COLUMNS[field.name]
         if not isinstance(field.dataType, (*types, NullType)) or not _is_headers(field.name, field.dataType):
@@ -170,12 +170,12 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
             if field.name != "headers":
                 expected = " or ".join(each().simpleString() for each in types)
             found = field.dataType.simpleString()
-            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name} is {found}, not {expected}.")
+            raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name}: expected {expected}, got {found}.")
     names = schema.fieldNames()
     if "value" not in names:
-        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"There is no column value, but {', '.join(names)}.")
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column value is missing; found {', '.join(names)}.")
     if "topic" not in names and target.topic is None:
-        raise invalid("There is neither a column topic nor an option topic; one of them must name the topic.")
+        raise invalid("The topic is missing; add column topic, or set option topic.")
 
 
 def _is_headers(name: str, type: DataType) -> bool:

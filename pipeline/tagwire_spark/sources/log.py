@@ -49,9 +49,9 @@ class LogSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the stream reader for the columns of a schema."""
-        asked = stream_query(self.options)
-        columns = check_requested_columns(self.name(), schema, full_schema(asked.query, strict=True))
-        return LogStreamReader(asked, columns, schema.names)
+        query = stream_query(self.options)
+        columns = check_requested_columns(self.name(), schema, full_schema(query.query, strict=True))
+        return LogStreamReader(query, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer for a DataFrame with this schema."""

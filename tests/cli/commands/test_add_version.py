@@ -233,7 +233,7 @@ REFUSED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, not a struct"),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, to which no field"),
     "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
@@ -338,7 +338,7 @@ def test_messages_without_a_next_version(project: Path, case: str) -> None:
 def test_a_pair_that_is_not_in_step(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
     result = run("PingRequest", code=1)
-    assert "PingResponse has versions 0-2, PingRequest 0-3; make them the same first" in result.stderr
+    assert "PingResponse has versions 0-2, but PingRequest has 0-3; make them the same first" in result.stderr
     assert specs(project)[1] == RESPONSE
 
 

@@ -299,7 +299,7 @@ def test_lock_rejects_a_breaking_change(project: Path) -> None:
     done = run("lock")
     assert done.exit_code == 1
     assert "wire TW903: PingRequest 0-1" in done.stdout
-    assert "nothing was written; use --accept-breaking to release it anyway" in done.stderr
+    assert "nothing was written; use --accept-breaking to release the specs anyway" in done.stderr
     assert (project / "released.json").read_bytes() == before
     assert run("lock", "--accept-breaking").exit_code == 0
     assert breaking().exit_code == 0

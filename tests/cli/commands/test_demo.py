@@ -49,7 +49,7 @@ def test_the_committed_captures() -> None:
     assert lines[0].split() == ["client", "frames", "bytes", "APIs", "most", "frequent"]
     assert "Decoded 6776 frames strictly" in result.stdout
     assert "messages per second" in result.stdout
-    assert "Refused 1 frame as expected, because the sender's bytes are invalid." in result.stdout
+    assert "Rejected 1 frame as expected, because the sender's bytes are invalid." in result.stdout
     assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
 
@@ -95,7 +95,7 @@ def test_frame_that_is_encoded_differently_fails_the_demo(tmp_path: Path) -> Non
     default_written = bytes.fromhex("00000007 0000 01 00000000 01 03 01 00".replace(" ", ""))
     result = run(write(tmp_path, [row(), row(default_written, dir="resp", api_key=18, api_version=3)]))
     assert result.exit_code == 1, result.output
-    assert "encoded to other bytes" in result.stderr
+    assert "encoded to different bytes" in result.stderr
 
 
 def test_error_of_a_sender_must_be_rejected(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
     ("words", "text"),
     [
         (["LeaveGroupRequest"], "give MESSAGE VERSION"),
-        (["LeaveGroupRequest", "first"], "'first' is not a version number"),
+        (["LeaveGroupRequest", "first"], "expected a version number, got 'first'"),
         (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
         (["--request", "--response", "3", "12"], "not both"),
         (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),

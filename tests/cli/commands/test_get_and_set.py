@@ -63,11 +63,11 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["get", "{file}", "MetadataRequest", "3"], "'MetadataRequest' is not a version number"),
-        (["get", "MetadataRequest", "{file}", "topics"], "is not a version number"),
+        (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
+        (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
         (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
         (["set", "{file}", "3", "topics:=null"], "no message"),
-        (["set", "MetadataRequest", "topics:=null", "{file}"], "'topics:=null' is not a version number"),
+        (["set", "MetadataRequest", "topics:=null", "{file}"], "expected a version number, got 'topics:=null'"),
         (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
     ],
 )
@@ -77,12 +77,12 @@ def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str],
     done = run(*(word.format(file=file) for word in words))
     assert done.exit_code == 2
     assert said in done.stderr
-    assert f"The order is MESSAGE VERSION PATH...; a file is read with --file {file}" in done.stderr
+    assert f"The order is MESSAGE VERSION PATH...; give a file with --file {file}" in done.stderr
 
 
 def test_order_is_reported_only_without_a_version() -> None:
     done = run("get", "MetadataRequest", "topics")
-    assert "a file is read with --file FILE" in done.stderr
+    assert "give a file with --file FILE" in done.stderr
     done = run("get", "MetadataRequest", "99", "topics")
     assert done.exit_code == 2 and "The order" not in done.stderr
 
@@ -154,8 +154,8 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED)[:-1], 1, "frame 1"),
     (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED[:-1]), 1, "frame 1 at byte 0: MetadataRequest"),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
-    (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "is neither PATH=VALUE"),
-    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "'x' is not valid JSON, which type int32 needs"),
+    (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
+    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "'x' is not valid JSON, which type int32 requires"),
     (("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000), BODY, 2, "nested more deeply than any message"),
     (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "expected int32"),
     (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),

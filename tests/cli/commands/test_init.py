@@ -127,7 +127,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     assert set(tool) == {"pytest", "tagwire", "mypy"} and tool["pytest"] == {"ini_options": {"pythonpath": ["src"]}}
     assert "added to pyproject.toml" in result.output
     assert (folder / ".pre-commit-config.yaml").read_text() == "repos: []\n"
-    assert "exists already; add what you need of:" in result.output and "id: tagwire-breaking" in result.output
+    assert "already exists; add what you need of:" in result.output and "id: tagwire-breaking" in result.output
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     [
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
-        ("class", "is a keyword of Python"),
+        ("class", "is a Python keyword"),
         ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
         ("json", "is a Python module"),
-        ("tagwire_pings", "is a module of tagwire"),
+        ("tagwire_pings", "is a tagwire module"),
     ],
 )
 def test_names_that_no_package_can_have(folder: Path, name: str, said: str) -> None:
@@ -153,14 +153,14 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
     path = folder / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine\n")
-    assert "exists already and is not replaced" in init("pings", code=2).output
+    assert "already exists and is not replaced" in init("pings", code=2).output
     assert read_tree(folder) == {taken: b"mine\n"}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] exists already"),
+        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
         ("tool = {}\n", "can't be changed"),
         ("[project\n", "can't be changed"),
     ],

@@ -48,8 +48,8 @@ def test_templates(template: str, line: str) -> None:
 
 
 def test_wrong_templates_and_times() -> None:
-    assert "there is no {ofset}; did you mean 'offset'?" in run(ORDERS, "--template", "{ofset}", code=2)
-    assert "'noon' is not a time; give milliseconds since 1970" in run(ORDERS, "--start-time", "noon", code=2)
+    assert "unknown name {ofset}; did you mean 'offset'?" in run(ORDERS, "--template", "{ofset}", code=2)
+    assert "expected milliseconds since 1970" in run(ORDERS, "--start-time", "noon", code=2)
 
 
 @pytest.fixture(scope="module")

@@ -181,7 +181,7 @@ def test_project_commands_outside_a_project(
     done = tagwire_result(*words)
     assert (done.exit_code, done.stdout) == (2, "")
     why = "no [[tool.tagwire.sets]] in pyproject.toml, and no folder message_specs"
-    assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` creates one\n"
+    assert done.stderr == f"tagwire: {tmp_path}: no project found: {why}; `tagwire init` creates one\n"
 
 
 def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_clear_result_lists_the_next_best_guess() -> None:
 def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None:
     result = run("--guess", stdin=EQUAL)
     assert result.exit_code == 1
-    assert "readings, none clearly the best" in result.stderr
+    assert "messages match, none clearly the best" in result.stderr
     assert "offset" not in result.stdout
     [line] = [line for line in result.stdout.splitlines() if "HeartbeatResponse" in line and "Consumer" not in line][:1]
     command = line.partition("tagwire explain ")[2].split()
@@ -63,7 +63,7 @@ def test_errors_are_shown_if_the_header_identifies_the_message() -> None:
 
 def test_nothing_reads_it() -> None:
     result = run("--guess", stdin=b"\xfe" * 50)
-    assert result.exit_code == 1 and "no message reads all of these bytes" in result.stderr
+    assert result.exit_code == 1 and "no message matches all of these bytes" in result.stderr
 
 
 def test_no_bytes() -> None:

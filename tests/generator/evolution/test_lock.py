@@ -212,7 +212,7 @@ NO_LOCKS = {
     "has neither a current spec nor an archive": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
     ),
-    "the message 'A' holds the spec of 'B'": (
+    "the message 'A' contains the spec of 'B'": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "B", "type": "data"}}],'
         b' "options": {}}'
     ),

@@ -18,8 +18,8 @@ HISTORY = History(
     }
 )
 TEXT = f"""\
-# Which releases have which versions of each message, and a digest of what stands on the wire in them.
-# Written by `tagwire import` together with the specs, and held against them by the tests; not to be edited.
+# The releases that have each version of each message, and a digest of the version's encoding.
+# Written by `tagwire import` with the specs, and checked by tests; do not edit.
 
 [clients.FooRequest]
 9 = ["3.9.2 to 4.0.0: {A}", "4.1.2 to 4.4.0: {B}"]
@@ -28,7 +28,7 @@ TEXT = f"""\
 [remote-log.FooRecord]
 0 = "4.0.0: {A}"
 
-# What stood on the wire in versions that were redefined.
+# Encodings of versions that were redefined.
 [layouts]
 "{A}" = "a int32"
 "{B}" = "a int64"
@@ -55,7 +55,7 @@ def test_written_history_is_read_back(tmp_path: Path) -> None:
 
 
 def test_without_redefined_versions_there_are_no_layouts(tmp_path: Path) -> None:
-    text = TEXT.partition("# What stood")[0].replace(B, A).rstrip("\n") + "\n"
+    text = TEXT.partition("# Encodings of")[0].replace(B, A).rstrip("\n") + "\n"
     found = read(tmp_path, text)
     assert str(found) == text and "layouts" not in text
 

@@ -151,7 +151,7 @@ def test_a_lock_and_exceptions(tmp_path: Path) -> None:
 EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
 
 REFUSED = {
-    "no TOML": ("[tool.tagwire", "the file is not TOML"),
+    "no TOML": ("[tool.tagwire", "the file is not valid TOML"),
     "not a table": ("[tool]\ntagwire = 3", "tool.tagwire is not a table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
     "unknown key of the section": (
@@ -190,7 +190,7 @@ REFUSED = {
     "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "message is missing"),
     "a rule about specs": (
         EXCEPTION.replace("TW903", "TW402"),
-        "rule is 'TW402'; the rules about changes are TW901 to TW963, and those about designs TL01 to TL94",
+        "rule is 'TW402'; change rules are TW901 to TW963, and design rules TL01 to TL94",
     ),
     "no until": (EXCEPTION, "until is missing; write the last day on which it applies, such as 2027-01-31, or 'never'"),
     "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
@@ -200,7 +200,7 @@ REFUSED = {
     "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
     "a package in a package": (
         SET + SET.replace("messages", "messages.more"),
-        "give each spec set a folder of its own",
+        "give each spec set its own folder",
     ),
 }
 

@@ -118,7 +118,7 @@ def test_cycle_is_reported_in_each_of_its_files(name: str) -> None:
     other = {"Ping": "Pong", "Pong": "Ping"}[name]
     problem = only(OTHERS, f"{name}.json")
     assert (problem.rule, problem.file, problem.line) == ("TW308", f"{name}.json", 1)
-    assert f"{name} holds {other} holds {name}" in problem.message
+    assert f"{name} contains {other} contains {name}" in problem.message
 
 
 def test_a_struct_that_imports_itself() -> None:
@@ -184,7 +184,7 @@ def test_structs_of_two_imports_with_one_name() -> None:
     texts = {**OTHERS, "Other.json": other, "User.json": user('{ "name": "Styled" }, { "name": "Other" }', fields)}
     problem = only(texts, "User.json")
     assert (problem.rule, problem.line) == ("TW304", 2)
-    assert "struct Style is declared already; the import of Styled brings one" in problem.message
+    assert "struct Style is already declared; importing Styled also declares it" in problem.message
 
 
 def test_direct_imports_and_owners_of_structs() -> None:

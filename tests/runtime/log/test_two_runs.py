@@ -110,7 +110,7 @@ def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path
 
     again = cli(*words, "--resume")
     assert again.returncode == 0
-    assert f"{done}: exists already; skipped" in again.stderr
+    assert f"{done}: already exists; skipped" in again.stderr
     assert {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")} == written
     assert done.stat().st_mtime_ns == before
 

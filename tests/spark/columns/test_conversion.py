@@ -29,6 +29,6 @@ def test_invalid_rows_are_found_by_bisection(wrong: tuple[int, ...], monkeypatch
     found, misfits = converted_rows(pa.array(values, pa.int64()), pa.uint64())
     assert found.to_pylist() == [None if row in wrong else row for row in range(ROWS)]
     assert tuple(misfits) == wrong and {each.reason for each in misfits.values()} <= {
-        "has a value that does not fit Arrow's uint64"
+        "has a value that does not fit the Arrow type uint64"
     }
     assert calls[0] <= 2 + 2 * 12 * len(wrong)  # bisecting 4096 rows takes twelve steps

@@ -278,7 +278,7 @@ def test_arguments_that_are_rejected_immediately(spark: "SparkSession", call: An
     (("HeartbeatRequest", 4), 5, "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, such as"),
     (("HeartbeatRequest", 4), ["group_id", 5], "INVALID_TAGWIRE_OPTION", "fields: expected a list of paths, such as"),
     (("HeartbeatRequest", 4, 5), None, "INVALID_TAGWIRE_OPTION", "options: expected names with their values, such as"),
-    (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "There is no option 5 here, but mode"),
+    (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "Unknown option 5; options are mode"),
 ])  # fmt: skip
 def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, text: str) -> None:
     with pytest.raises(PipelineError) as refused:

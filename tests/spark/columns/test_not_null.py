@@ -157,8 +157,8 @@ THERE = StructType(
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        (StructField("id", IntegerType()), "source has no column id here, but message, ids, tags"),
-        (StructField("ids", ArrayType(IntegerType())), "Column ids is array<bigint>, not array<int>"),
+        (StructField("id", IntegerType()), "source has no column id; it has message, ids, tags"),
+        (StructField("ids", ArrayType(IntegerType())), "Column ids: expected array<bigint>, got array<int>"),
         (
             StructField("message", StructType([StructField("name", StringType(), False), THERE[0].dataType["id"]])),  # type: ignore[index]
             "message.name may be null",

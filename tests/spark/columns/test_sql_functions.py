@@ -118,10 +118,10 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
         ),
         ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
         ("from_record(value, 'group', value, map(), 1)", "5 arguments were given to from_record(data, log[, key[, opt"),
-        ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "There is no option 'mood'"),
+        ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "Unknown option 'mood'"),
         ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
         ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
-        ("from_record(value, 'nogroup')", "There is no log 'nogroup'"),
+        ("from_record(value, 'nogroup')", "Unknown log 'nogroup'"),
         ("from_record(value, 'group')", "row 0: "),
     ],
 )

@@ -147,7 +147,7 @@ def test_two_concurrent_writers(tmp_path: Path) -> None:
 def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
     root, writer, staged = written(tmp_path)
     writer.commit(staged)
-    with pytest.raises(PipelineError, match="came too late"):
+    with pytest.raises(PipelineError, match="had finished before this task"):
         writer.write(iter(table(("t", 0, 9, None, b"v"))))
     assert offsets(root) == AFTER and not list(root.glob(".*"))
 
@@ -317,7 +317,7 @@ def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(Path, "hardlink_to", link)
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't link a file \(Operation not permitted\)"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*has no hard links \(Operation not permitted\)"):
         LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert not list(tmp_path.iterdir())
 
@@ -331,8 +331,8 @@ def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(("block", "text"), [
-    (lambda root: (root / "w-0").write_text("a file"), "w-0: can't be written: it should be a folder"),
-    (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "log: can't be written: it should be a file"),
+    (lambda root: (root / "w-0").write_text("a file"), "w-0: can't be written: expected a folder, got a file"),
+    (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "written: expected a file, got a folder"),
     (lambda root: rmtree(next(root.glob(".tagwire-*"))), "No such file"),
 ])  # fmt: skip
 def test_files_that_can_not_be_moved_are_found_before_the_commit(
@@ -404,7 +404,7 @@ def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.Monke
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", fail)
         with pytest.raises(
-            PipelineError, match=r"Input/output error\. The write is committed all the same\. .* finishes"
+            PipelineError, match=r"Input/output error\. The write is committed nevertheless\. .* finishes"
         ):
             writer.commit(staged)
         writer.abort([*staged])

@@ -302,7 +302,7 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
     output = tmp_path / "out"
     refused: list[tuple[Any, dict[str, Any], str]] = [
-        (SAMPLE, {"output": tmp_path / "full"}, "exists already"),
+        (SAMPLE, {"output": tmp_path / "full"}, "already exists"),
         (tmp_path / "nowhere", {}, "no such file or folder"),
         (tmp_path / "full" / "a-0" / "..", {"columns": ["keys"]}, "no column keys"),
         (SAMPLE, {"columns": []}, "name at least one"),
@@ -360,17 +360,17 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "leads out of the folder"),
     (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
-    (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "are not those that were exported"),
-    (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "is in no piece of it"),
+    (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
+    (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "no piece has byte"),
     (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part has no file"),
     (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
     (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),
     (lambda folder: (folder / EXACT / "part-00000").unlink(), "can't be read"),
-    (change_rows(lambda table: table.slice(1), "*.parquet"), "are not those that were exported"),
-    (change_rows(with_value, "*.parquet"), "are not those that were exported"),
+    (change_rows(lambda table: table.slice(1), "*.parquet"), "differ from the exported ones"),
+    (change_rows(with_value, "*.parquet"), "differ from the exported ones"),
     (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
-    (change_rows(lambda table: table.slice(1), "part-00000"), "is in no piece of it"),
-    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "behind the last byte"),
+    (change_rows(lambda table: table.slice(1), "part-00000"), "no piece has byte"),
+    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "after the last byte"),
 ]
 
 
@@ -387,7 +387,7 @@ def test_exports_that_are_rejected(
 
 def test_places_that_import_rejects(exported: Path, tmp_path: Path) -> None:
     spark: Any = None
-    with pytest.raises(LogPathError, match="exists already"):
+    with pytest.raises(LogPathError, match="already exists"):
         import_logs(spark, exported, tmp_path / "logs")
     with pytest.raises(LogPathError, match="no such file or folder"):
         import_logs(spark, tmp_path / "nowhere", tmp_path / "back")

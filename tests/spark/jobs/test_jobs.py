@@ -178,7 +178,7 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     refused: list[tuple[Any, Path, dict[str, Any], str]] = [
-        (SAMPLE, tmp_path / "full", {}, "exists already"),
+        (SAMPLE, tmp_path / "full", {}, "already exists"),
         (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
         (tmp_path / "full", tmp_path / "out", {}, "no partition found in"),
@@ -308,7 +308,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
     code, out, err = run("export", logs, "--output", tmp_path / "no")
     assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_KAFKA_LOG]")
     code, out, err = run("export", logs, "--output", tmp_path / "all", "--permissive", "--columns", "value, offset")
-    assert code == 1 and "orders-1" in err and "1 place without rows, the first at" in err and out.startswith("file")
+    assert code == 1 and "orders-1" in err and "1 invalid part exported without" in err and out.startswith("file")
     code, out, err = run("import", logs, "--output", tmp_path / "no")
     assert (code, out) == (1, "") and err.startswith("tagwire: [MALFORMED_LOG_EXPORT]")
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet", "back", "again", "all"}

@@ -139,7 +139,7 @@ def test_workers_that_are_killed_each_time(
 ) -> None:
     (tmp_path / "in").mkdir()
     monkeypatch.setattr(f"tagwire_spark.jobs.{job}.run_units", dying(tmp_path / "died", 99))
-    with pytest.raises(PipelineError, match=r"^\[SPARK_FAILED\] Spark says: .*worker exited unexpectedly"):
+    with pytest.raises(PipelineError, match=r"^\[SPARK_FAILED\] Spark failed: .*worker exited unexpectedly"):
         JOBS[job](spark, source, tmp_path / "in" / "out")
     assert list((tmp_path / "in").iterdir()) == [] and len(list(tmp_path.glob("died*"))) >= 2
 

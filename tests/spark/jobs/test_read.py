@@ -80,7 +80,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     ({"options": {"pushdown": "true"}}, "Option pushdown can't be used with read_logs"),
     ({"options": {"Path": "x"}}, "Option Path can't be used with read_logs"),
     ({"options": {"nonsense": "x"}}, "nonsense"),
-    ({"schema": "offset int"}, "Column offset is bigint, not int"),
+    ({"schema": "offset int"}, "Column offset: expected bigint, got int"),
     ({"schema": StructType().add("colour", LongType())}, "kafka_log has no column colour"),
     ({"schema": "bigint"}, "schema: expected columns with their types"),
     ({"tasks": 0}, "tasks: expected 1 or more, got 0"),
@@ -97,7 +97,7 @@ def test_nothing_to_read(spark: "SparkSession", tmp_path: Path) -> None:
             read_logs(spark, path)
     with pytest.raises(PipelineError, match="k: a Path can't hold a URL"):
         read_logs(spark, [Path("memory://k")])
-    with pytest.raises(PipelineError, match="read_logs takes no pattern in a URL"):
+    with pytest.raises(PipelineError, match="read_logs does not support patterns in a URL"):
         read_logs(spark, "memory://k/orders-*")
 
 

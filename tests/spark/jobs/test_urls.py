@@ -186,7 +186,7 @@ def test_a_segment_that_changes_after_it_was_listed(
     name = next(each for each in store.store if "orders-1" in each)
     original, data = CountedFileSystem.find, store.store[name].getvalue()
     for change, text in (
-        (lambda: store.pipe(name, store.store[name].getvalue() + b"x"), "it was replaced or cut.*ETag"),
+        (lambda: store.pipe(name, store.store[name].getvalue() + b"x"), "replaced or truncated.*ETag"),
         (lambda: store.rm(name), "the file no longer exists; the log changed while it was read, so read it again"),
     ):
 
@@ -232,7 +232,7 @@ def test_two_urls_of_one_partition(store: Any, tmp_path: Path) -> None:
     put(store, SAMPLE, "/k")
     for paths in (["counted://k", "counted://k"], ["counted://k", "counted://k/orders-0"]):
         for job in (convert_logs, compact_logs):
-            with pytest.raises(TagwireError, match=r"^counted://k/orders-0: it is given twice"):
+            with pytest.raises(TagwireError, match=r"^counted://k/orders-0: given twice"):
                 job(NO_SPARK, paths, tmp_path / "out")
         with pytest.raises(TagwireError, match=r"^counted://k/orders-0/0{20}\.log: given 2 times"):
             whatif_logs(NO_SPARK, paths, "v3")

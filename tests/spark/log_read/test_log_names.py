@@ -43,7 +43,7 @@ def test_invalid_bytes_of_names_are_shown_as_question_marks(tmp_path: Path, opti
 
 def test_a_stream_has_topics_in_its_offsets(tmp_path: Path) -> None:
     segment(odd(tmp_path, b"caf\xe9-0"), 0, batch(0))
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the folder's topic is not valid"):
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*/caf\?-0: the topic is not valid"):
         stream(tmp_path).initialOffset()
 
 
@@ -61,7 +61,7 @@ def test_a_segment_that_is_gone(tmp_path: Path, options: dict[str, str]) -> None
 def test_a_partition_that_no_topic_has(tmp_path: Path, options: dict[str, str]) -> None:
     (tmp_path / "t-20240101000000").mkdir()
     assert stream(tmp_path, **options).initialOffset() == {}
-    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] .*it contains no log segment, but t-2024"):
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] .*no log segment found, only t-2024"):
         list(arrow_rows(tmp_path, **options))
     segment(tmp_path / "t-2147483647", 0, batch(0))
     segment(tmp_path / "t-2147483648", 0, batch(0))
@@ -70,6 +70,6 @@ def test_a_partition_that_no_topic_has(tmp_path: Path, options: dict[str, str]) 
     assert stream(tmp_path, **options, **only).initialOffset() == {"t": {"2147483647": 0}}
     for call in (lambda: list(arrow_rows(tmp_path, **options)), stream(tmp_path, **options).initialOffset):
         with pytest.raises(
-            PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .* partition 2147483648, but partition numbers"
+            PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*partition number 2147483648 is greater than"
         ):
             call()

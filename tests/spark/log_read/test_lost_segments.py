@@ -41,7 +41,7 @@ def count(path: Path, **options: Any) -> int:
 )
 def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     folder = log(tmp_path)
-    with pytest.raises(PipelineError, match=r"0\.log ends before offset 10, and the next segment begins at 20") as lost:
+    with pytest.raises(PipelineError, match=r"0\.log ends before offset 10, but the next segment begins at 20") as lost:
         count(folder, **options)
     assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
     assert count(folder, failOnDataLoss="false", **options) == (6 if "level" in options else 30)
@@ -52,7 +52,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     """Check empty segments, in streams as well. Only an empty last segment is valid: a broker has just created it."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
-    why = r"0005\.log ends before offset 5, and the next segment begins at 20"
+    why = r"0005\.log ends before offset 5, but the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:
         count(folder, **options)
     assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
@@ -73,7 +73,7 @@ def test_only_requested_offsets_count(tmp_path: Path, option: str, offset: int, 
 def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
     folder = log(tmp_path, bases=(20, 30))
     asked = {"startingOffsets": '{"t": {"0": 7}}'}
-    with pytest.raises(PipelineError, match="begins at offset 20, after the starting offset 7"):
+    with pytest.raises(PipelineError, match="begins at offset 20, but the starting offset is 7"):
         count(folder, **asked)
     assert count(folder, failOnDataLoss="false", **asked) == 20
     assert count(folder) == 20

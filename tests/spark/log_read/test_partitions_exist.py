@@ -97,7 +97,7 @@ def test_starting_offset_after_the_end(logs: str, level: str) -> None:
     for start in (5, 6, 99):
         options = {**where, "startingOffsets": f'{{"orders": {{"0": {start}}}}}'}
         if start > 5 and is_checked:
-            with pytest.raises(PipelineError, match=f"LOSS.*orders-0 ends before offset 5, and the .* is {start};"):
+            with pytest.raises(PipelineError, match=f"LOSS.*orders-0 ends before offset 5, but the .* is {start};"):
                 offsets(logs, **options)
             options["failOnDataLoss"] = "false"
         assert offsets(logs, **options) == []

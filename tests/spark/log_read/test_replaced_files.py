@@ -64,7 +64,7 @@ def test_a_segment_that_is_another_now(tmp_path: Path, change: Callable[[Path], 
     read = planned(tmp_path, mode=mode)
     assert read() == [*range(15)]
     change(first)
-    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_CHANGED\] .*0000\.log: it was .*, and is .* now"):
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_CHANGED\] .*0000\.log: .*it was .*, and is now "):
         read()
 
 
@@ -102,7 +102,7 @@ def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_
     [task] = reader.partitions({}, {"t": {"0": 10}})
     path.write_bytes(data.ljust(size, b"\0"))
     os.utime(path, ns=(0, 0))
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: it was overwritten"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: overwritten"):
         list(reader.read(task)) if of_stream else read()
 
 

@@ -260,9 +260,9 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
-    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path means the file") as refused:
+    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path names the file") as refused:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
-    assert f"; give it {tmp_path / 't-0'}." in str(refused.value)
+    assert f"; give {tmp_path / 't-0'}." in str(refused.value)
     for whole in ("t-?", "*"):  # other files that match the pattern are ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 

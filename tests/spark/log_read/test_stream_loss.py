@@ -34,9 +34,9 @@ def cut(root: Path) -> None:
 
 
 @pytest.mark.parametrize(("loss", "text", "left"), [
-    (lose_the_first, "offsets from 5 on are gone", [10, 11, 12, 13, 14]),
-    (lose_all, "t-0 is gone, of which the next offset would have been 5", []),
-    (cut, "t-0 ends before offset 1, and had more already", []),
+    (lose_the_first, "offsets from 5 on were deleted", [10, 11, 12, 13, 14]),
+    (lose_all, "t-0 is gone; its next offset would have been 5", []),
+    (cut, "t-0 now ends before offset 1, but had later offsets", []),
 ])  # fmt: skip
 def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[int]) -> None:
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
@@ -198,7 +198,7 @@ def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
     begin = {"t": {"0": start}}
     with pytest.raises(
         PipelineError,
-        match=r"KAFKA_LOG_DATA_LOSS\] .*0\.log ends before offset 10, and the next segment begins at 15: a",
+        match=r"KAFKA_LOG_DATA_LOSS\] .*0\.log ends before offset 10, but the next segment begins at 15: a",
     ):
         list(triggers(stream(tmp_path, **limit), begin))
     calm = stream(tmp_path, failOnDataLoss="false", **limit)
@@ -256,5 +256,5 @@ def test_a_log_that_was_cut_and_continued(tmp_path: Path) -> None:
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5), (7, 10))
     assert [*triggers(stream(tmp_path), end)] == []
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (7, 5))
-    with pytest.raises(PipelineError, match="before offset 10 has leader epoch 7, and the one that was read had 4"):
+    with pytest.raises(PipelineError, match="before offset 10 has leader epoch 7, but the record that was read had 4"):
         list(triggers(stream(tmp_path), end))

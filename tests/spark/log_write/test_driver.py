@@ -111,7 +111,7 @@ def test_two_formats_of_one_magic_byte_in_one_log(tmp_path: Path, before: str, f
     with pytest.raises(PipelineError, match=f"KAFKA_LOG_EXISTS.*the magic byte of {format} for another format"):
         job(tmp_path, first, recordFormat=format)
     rows = table(("u", b"v", before), ("u", b"v", format), schema=columns("topic string, value binary, format string"))
-    with pytest.raises(PipelineError, match=f"Rows of u-0 are of {before} and of {format}, which both have magic"):
+    with pytest.raises(PipelineError, match=f"Rows of u-0 use formats {before} and {format}, which share magic"):
         job(tmp_path, rows)
 
 
@@ -151,7 +151,7 @@ def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path
 @pytest.mark.parametrize("format", ["kip87", "v3-zigzag"])
 def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, format: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]), recordFormat=format)
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.* behind its last batch.* magic byte of v2 for another"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.*after its last batch.* magic byte of v2 for another"):
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
@@ -185,7 +185,7 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("at_once", "text"),
     [
-        (True, "baseOffset 2 have come to two tasks, from offset 5 on to the second; leave out column baseOffset"),
+        (True, "baseOffset 2 were split between two tasks, at offset 5; leave out column baseOffset"),
         (False, "offset 2 can't be appended to it: it is the baseOffset of offset 5; leave out column baseOffset"),
     ],
 )
@@ -339,8 +339,8 @@ def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]
         ("topic string, value binary, headers headers",
          ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "v1"}, "headers"),
         ("topic string, value binary, headers headers",
-         ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "kip82-int"}, "numbers for names"),
-        ("topic string, value binary, headers headers", ("t", b"v", [None]), {}, "header that is null"),
+         ("t", b"v", [{"key": "h", "value": b""}]), {"recordFormat": "kip82-int"}, "is not a number"),
+        ("topic string, value binary, headers headers", ("t", b"v", [None]), {}, "has a null header"),
         ("topic string, value binary, headers headers", ("t", b"v", [{"key": None, "value": b""}]), {}, "not nullable"),
         ("topic string, value binary, producerId long", ("t", b"v", 7), {"recordFormat": "v1"}, "producer_id"),
         ("topic string, value binary, tombstone boolean", ("t", b"v", True), {}, "tombstone"),
@@ -363,7 +363,7 @@ def test_records_that_a_format_has_no_place_for(
     ("ddl", "options", "text"),
     [
         ("value binary", {}, "topic"),
-        ("topic string, key binary", {}, "no column value"),
+        ("topic string, key binary", {}, "Column value is missing"),
         ("topic string, value binary, more int", {}, "more"),
         ("topic string, value int", {}, "binary or string"),
         ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),
@@ -392,7 +392,7 @@ def test_tables_are_rejected(spark: "SparkSession", tmp_path: Path, has_path: bo
     writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
     if has_path:
         writer = writer.option("path", str(tmp_path / "logs"))
-    text = r"INVALID_TAGWIRE_OPTION.*options of tables \(saveAsTable.*CREATE TEMPORARY VIEW"
+    text = r"INVALID_TAGWIRE_OPTION.*table options \(saveAsTable.*CREATE TEMPORARY VIEW"
     with pytest.raises(PySparkException, match=text):
         writer.saveAsTable("table_of_logs")
     assert not spark.catalog.tableExists("table_of_logs") and files(tmp_path) == {}
@@ -412,14 +412,14 @@ def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))
-    with pytest.raises(PipelineError, match="1000 bytes behind its last batch"):
+    with pytest.raises(PipelineError, match="1000 bytes after its last batch"):
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
 def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
     batches = list(arrow_rows(logs / "kafka4" / "alpha-txn-many-0"))
     half = batches[0].num_rows // 2
-    with pytest.raises(PipelineError, match="2 tasks have written alpha-txn-many-0"):
+    with pytest.raises(PipelineError, match="2 tasks wrote alpha-txn-many-0"):
         job(tmp_path, [batches[0].slice(0, half)], [batches[0].slice(half), *batches[1:]])
 
 

@@ -174,11 +174,14 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7, behind 19; sort within partitions"),
+        ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
         ({"offset": [-1, *range(39)]}, "offset -1"),
-        ({"offset": [*range(38), (1 << 63) - 1, 0]}, "offset 0, behind 9223372036854775807; sort within partitions"),
+        (
+            {"offset": [*range(38), (1 << 63) - 1, 0]},
+            "offset 0 after offset 9223372036854775807; sort within partitions",
+        ),
         ({"tombstone": [True] * 40}, "tombstone"),
-        ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a header that is null"),
+        ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
     ],
     ids=["order", "negative", "highest", "tombstone", "header"],
 )

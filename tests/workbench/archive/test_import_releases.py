@@ -57,7 +57,7 @@ def test_the_report_says_what_was_redefined(tmp_path: Path) -> None:
     report = import_release(jars(tmp_path, RELEASES), tmp_path / "specs")
     assert [release.name for release in report.releases] == ["4.0.0", "3.10.0", "3.10.0-rc1", "3.9.2"]
     assert str(report).splitlines()[4:] == [
-        "clients/NewRequest version 2: redefined in place; 4.0.0 decides",
+        "clients/NewRequest version 2: redefined in place; using 4.0.0",
         "  3.10.0 to 3.10.0: b int32",
         "  4.0.0 to 4.0.0: b int32, c int8",
         "4 releases: 2 messages with 4 versions",
@@ -122,10 +122,10 @@ def test_source_without_a_release_name_among_others_is_rejected(tmp_path: Path) 
 
 def test_folder_without_specs_is_rejected_even_next_to_others(tmp_path: Path) -> None:
     (tmp_path / "kafka-raft-4.0.0").mkdir()
-    with pytest.raises(SpecError, match=r"kafka-raft-4\.0\.0: no message specs; it has no \*\.json"):
+    with pytest.raises(SpecError, match=r"kafka-raft-4\.0\.0: no message specs found in \*\.json"):
         import_release([*jars(tmp_path, RELEASES), tmp_path / "kafka-raft-4.0.0"], tmp_path / "specs")
     empty = [jar(tmp_path, {"META-INF/MANIFEST.MF": ""}, f"kafka-raft-{name}.jar") for name in RELEASES]
-    with pytest.raises(SpecError, match=r"kafka-raft-3\.9\.2\.jar: no message specs; it has no common/message"):
+    with pytest.raises(SpecError, match=r"kafka-raft-3\.9\.2\.jar: no message specs found in common/message"):
         import_release(empty, tmp_path / "specs")
 
 
@@ -137,7 +137,7 @@ def test_folder_without_specs_is_rejected_even_next_to_others(tmp_path: Path) ->
             "can't be merged into newer releases: NewRequest: valid",
         ),
         ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")], "both are in release 3.0.0"),
-        ([keyed("request", 2, "NewRequest", "0")], "NewRequest is another message in newer releases"),
+        ([keyed("request", 2, "NewRequest", "0")], "NewRequest is a different message in newer releases"),
     ],
 )
 def test_nothing_is_written_if_a_release_does_not_fit(tmp_path: Path, specs: list[Spec], message: str) -> None:

@@ -264,7 +264,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         (
             data("1", field("A", "Part", fields=PARTS)),
             data("0-1", field("A", "Part"), field("B", "Part", "0"), **common(*PARTS)),
-            "error TW304: struct Part is declared already",
+            "error TW304: struct Part is already declared",
         ),
     ],
 )

@@ -23,15 +23,15 @@ def source(text: str) -> SpecText:
         (f"{{\n{WHOLE} }} {{}} []", [f"line 2: unexpected '{{' {REST}"]),
         (
             f'{{ "name": "BarData", {WHOLE} }}',
-            ["line 1: duplicate key 'name'; it is first set on line 1; the last one counts"],
+            ["line 1: duplicate key 'name'; it is first set on line 1; the last one is used"],
         ),
-        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; none is assumed"]),
+        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; assuming none"]),
         (
             f'{{ {HEAD}, "fields": [],\n"fields": [] }}\n}}',
             [
                 f"line 3: unexpected '}}' {REST}",
-                "line 2: duplicate key 'fields'; it is first set on line 1; the last one counts",
-                "has no flexibleVersions; none is assumed",
+                "line 2: duplicate key 'fields'; it is first set on line 1; the last one is used",
+                "has no flexibleVersions; assuming none",
             ],
         ),
     ],

@@ -151,7 +151,7 @@ def test_invalid_filter_is_reported(capture: Path) -> None:
         assert not app.apply_filter("nope=1")
         await pilot.pause()
         [said] = [each.message for each in app._notifications]
-        assert said.startswith("there is no filter nope=")
+        assert said.startswith("unknown filter nope=")
         assert len(app.entries.view) == 5
 
     asyncio.run(browse(listing_of(capture), steps))
@@ -322,7 +322,7 @@ def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None:
         await pilot.press("down")
         await settle(pilot)
         shown = screen_text(app)
-        assert "readings, none clearly the best" in shown
+        assert "messages match, none clearly the best" in shown
         assert "tagwire explain --response" in shown and "not read  10 bytes" in shown
 
     asyncio.run(browse(listing_of(path), steps, size=(160, 30)))

@@ -100,13 +100,13 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("apis=Fetch", "there is no filter apis=; did you mean 'api'?; filters are api, version"),
+        ("apis=Fetch", "unknown filter apis=; did you mean 'api'?; filters are api, version"),
         ("api=", "api= needs a value"),
-        ("api=Fetsch", "api=Fetsch: there is no such API; did you mean 'Fetch'?"),
-        ("version=x", "version=x: 'x' is not a number or a range such as 3-5"),
-        ("dir=up", "dir=up: a direction is request or response"),
+        ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
+        ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
+        ("dir=up", "dir=up: expected request or response"),
         ("is=odd", "is=odd: expected error"),
-        ('"a', "the filter '\"a' can't be read: no closing quotation"),
+        ('"a', "invalid filter '\"a': no closing quotation"),
     ],
 )
 def test_filters_that_make_no_sense(capture: Path, text: str, said: str) -> None:
@@ -222,7 +222,7 @@ def test_a_capture_is_followed(tmp_path: Path) -> None:
     path.write_text("")
     listing.read_all()
     assert listing.is_done
-    assert "the file was cut while it was read" in listing.fault
+    assert "the file was truncated while it was read" in listing.fault
 
 
 def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None:

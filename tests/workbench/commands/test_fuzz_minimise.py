@@ -61,7 +61,7 @@ def test_what_a_command_prints(folder: Path) -> None:
     code, out, err = run(*words, "MetadataResponse", 12, "--output", "small", "--tries", 12)
     made = (folder / "small").read_bytes()
     assert code == 0 and any(topic.is_internal for topic in kafka.MetadataResponse.decode(made, 12).topics)
-    assert out.startswith("# MetadataResponse v12") and "after 12 inputs were tried; there may be a smaller one" in err
+    assert out.startswith("# MetadataResponse v12") and "in 12 tries; a higher --tries may find a smaller one" in err
 
 
 def test_a_status_and_bytes_alone(folder: Path) -> None:
@@ -93,10 +93,10 @@ def test_what_is_before_a_message(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 2, "give --target or --command, and not both"),
-        (["--target", "a:b", "--command", "c"], 2, "give --target or --command, and not both"),
-        (["--target", "a:b", "--says", "c"], 2, "--says is about the output of --command"),
-        (["--target", "nothing"], 2, "'nothing' is not MODULE:FUNCTION"),
+        ([], 2, "give either --target or --command"),
+        (["--target", "a:b", "--command", "c"], 2, "give either --target or --command"),
+        (["--target", "a:b", "--says", "c"], 2, "--says needs --command"),
+        (["--target", "nothing"], 2, "expected MODULE:FUNCTION, got 'nothing'"),
         (["--target", "nowhere:to_be_found"], 2, "can't be imported"),
         (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
         (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is not a function"),
@@ -114,7 +114,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--command", "true"], 1, "the command ends with status 0"),
         (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
         (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
-        (["--command", " "], 2, "' ' names no program"),
+        (["--command", " "], 2, "expected a command such as './target {}', got ' '"),
         (["--command", "./is-not-there"], 1, "./is-not-there: can't be run"),
     ],
 )

@@ -108,8 +108,8 @@ def test_problems(peer: MockPeer, tmp_path: Path) -> None:
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (1, "")
     assert err.splitlines() == [
-        "tagwire: connection 1, from the client: byte 0: found size 1195725856 of a frame, expected 0 to 104857600; "
-        "from here on bytes are passed on untouched, and not recorded",
+        "tagwire: connection 1, from the client: byte 0: expected a frame size from 0 to 104857600, got 1195725856; "
+        "all further bytes are forwarded unchanged, but not recorded",
         "recorded 0 requests and 0 responses of 1 connection",
         "tagwire: there was 1 problem",
     ]
@@ -160,7 +160,7 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
         (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
         (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
         (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "0.0.0.0 is reachable from other machines"),
-        (["--to", "b:1", "-o", "old"], 1, "old exists already; a recording needs a new file"),
+        (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),
         (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
     ],
 )

@@ -129,7 +129,7 @@ def test_path_that_does_not_exist(peer: MockPeer, tmp_path: Path) -> None:
     ("reply", "reason"),
     [
         (Reply(close=True), "the server closed the connection"),
-        (Reply(), "there was none within 2 s"),
+        (Reply(), "no response within 2 s"),
         (Reply(raw=b"\xff\xff\xff\xff"), "the server sent bytes that are not a frame: "),
     ],
 )
@@ -172,7 +172,7 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     code, out, err = run(file, peer.address, "--server", "b:3")
     assert (code, out) == (2, "") and "--server: the capture has no frames of 'b:3'; it has frames of b:1, b:2" in err
     file.write_text('{"dir": "req", "hex": ""}')
-    assert "its lines do not name their servers" in run(file, peer.address, "--server", "b:1")[2]
+    assert "its lines contain no servers" in run(file, peer.address, "--server", "b:1")[2]
 
 
 def test_no_server_listens(tmp_path: Path) -> None:

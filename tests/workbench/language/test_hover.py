@@ -38,8 +38,8 @@ def shown(needle: str, message: MessageSpec | None = None, *, inside: int = 1, t
 @pytest.mark.parametrize(
     ("needle", "expected"),
     [
-        ('"validVersions"', ["**validVersions**: the versions that exist", "Required"]),
-        ('"nullableVersions"', ["**nullableVersions**: the versions in which null is legal"]),
+        ('"validVersions"', ["**validVersions**: the existing versions", "Required"]),
+        ('"nullableVersions"', ["**nullableVersions**: the versions that allow null"]),
         ('"FindShelfRequest"', ["**FindShelfRequest**: `request`", "- apiKey: `12`", "- validVersions: `0-1`"]),
         ('"Library"', ["**Library**: `string`, field of FindShelfRequest", "Where the shelf is.", "- versions: `0`"]),
         ('"Id"', ["**Id**: `int32`, field of Book"]),
@@ -48,7 +48,7 @@ def shown(needle: str, message: MessageSpec | None = None, *, inside: int = 1, t
         ('"Picture"', ["**Picture**: struct", "- versions: `1+`", "- Data: `bytes` 1+"]),
         ('"int32"', ["**int32**: 4 bytes, from -2147483648 to 2147483647"]),
         ('"bytes"', ["**bytes**: a length, int32 or compact, then bytes"]),
-        ('"request"', ["**type**: what kind of message it is"]),
+        ('"request"', ["**type**: the kind of message"]),
     ],
 )
 def test_hover_texts(needle: str, expected: list[str]) -> None:

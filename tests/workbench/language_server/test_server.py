@@ -251,7 +251,7 @@ def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None
     with editor(tmp_path.resolve()) as client:
         client.open(tmp_path.resolve() / "specs" / "FindShelfRequest.json")
         said = client.told("window/showMessage")
-        assert "pyproject.toml: the file is not TOML" in said["message"]
+        assert "pyproject.toml: the file is not valid TOML" in said["message"]
         (tmp_path / "pyproject.toml").write_text(SETTINGS)
         uri = client.open(tmp_path.resolve() / "specs" / "FindShelfResponse.json", RESPONSE.replace("12", "15"))
         client.diagnostics(uri, "TW805")

@@ -210,7 +210,7 @@ def test_notes_in_the_recording() -> None:
     it.from_server(response(BROKERS, 12, 5) * 2)
     assert list(it.connection.receive_from_server(b"")) == []
     assert it.proxy.problems == [
-        "connection 1, from the client: byte 0: 3 bytes are not a request",
+        "connection 1, from the client: byte 0: expected a request, got 3 bytes",
         "connection 1, from the client: the stream ends with 7 bytes of a frame",
     ]
 
@@ -285,7 +285,7 @@ def test_the_largest_frame() -> None:
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
     assert it.from_client(asked + large + asked) == asked + large + asked
     assert it.kinds == [(True, 3, 12)]
-    assert "found size 219 of a frame, expected 0 to 30" in it.proxy.problems[0]
+    assert "expected a frame size from 0 to 30, got 219" in it.proxy.problems[0]
 
 
 def test_address_fields() -> None:

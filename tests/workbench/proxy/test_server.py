@@ -211,7 +211,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
         assert len(proxy.listeners) == 2
 
     [problem] = proxied(peer, play).problems
-    assert problem.endswith("is not replaced, nor are the addresses of further servers: there are 2 listeners already")
+    assert problem.endswith("is not replaced, nor are the addresses of further servers: there are already 2 listeners")
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
@@ -282,7 +282,7 @@ def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
 
     assert peer.address is not None
     taken = peer.address.port
-    text = f"can't listen at 127.0.0.1:{taken}: Address already in use; choose another port, or 0 for any that is free"
+    text = f"can't listen at 127.0.0.1:{taken}: Address already in use; choose another port, or 0 for any free port"
     with pytest.raises(ProxyError, match=text):
         asyncio.run(serve(("127.0.0.1", 1), taken))
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -310,7 +310,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
     assert rows[0] == expected
     assert file.counts == {True: 200, False: 0}
-    with pytest.raises(ProxyError, match="exists already"):
+    with pytest.raises(ProxyError, match="already exists"):
         CaptureFile(path)
     assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
 

@@ -82,7 +82,7 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         if spec.component == "core":
             if spec.name not in homes:
                 raise SpecError(
-                    f"{spec.origin}: the component of {spec.name} is unknown; import a newer release that has it, too",
+                    f"{spec.origin}: the component of {spec.name} is unknown; import a newer release that also has it",
                     file=spec.origin,
                 )
             spec = replace(spec, component=homes[spec.name])
@@ -118,7 +118,7 @@ def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
             raise _twice(message, spec, release)
         if message.spec["name"] == spec.name:
             raise SpecError(
-                f"{spec.origin}: {spec.name} is another message in newer releases ({message.origin}); "
+                f"{spec.origin}: {spec.name} is a different message in newer releases ({message.origin}); "
                 "messages are identified by component, type and apiKey",
                 file=spec.origin,
             )

@@ -65,7 +65,7 @@ class ImportReport:
         for (component, name), message in self.history.messages.items():
             for version in message.redefined:
                 spans = message.versions[version]
-                lines.append(f"{component}/{name} version {version}: redefined in place; {spans[-1].last} decides")
+                lines.append(f"{component}/{name} version {version}: redefined in place; using {spans[-1].last}")
                 lines += [f"  {span.first} to {span.last}: {span.layout}" for span in spans]
         pairs = sum(len(message.versions) for message in self.history.messages.values())
         lines.append(

@@ -65,8 +65,8 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
     formats = RECORD_FORMATS.get(spec["name"])
     if formats is not None:
         highest = Versions.parse(spec["validVersions"]).highest
-        said = _ranges({start: name for start, name in formats.items() if start <= highest})
-        fields = [_with_record_formats(field, said) for field in fields]
+        ranges = _ranges({start: name for start, name in formats.items() if start <= highest})
+        fields = [_with_record_formats(field, ranges) for field in fields]
     return {**added, **spec, "fields": fields}
 
 

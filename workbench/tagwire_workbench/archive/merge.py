@@ -108,13 +108,13 @@ class _Merge:
         """Return the merged values by version range. Each spec decides for its own versions. There are no gaps."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
-        said = {v: _said(ours or theirs, v) for v in sides.ours}
-        said |= {v: _said(theirs or ours, v) for v in sides.added}
-        if all(_said(ours, v) == value for v, value in said.items()):
+        values = {v: _said(ours or theirs, v) for v in sides.ours}
+        values |= {v: _said(theirs or ours, v) for v in sides.added}
+        if all(_said(ours, v) == value for v, value in values.items()):
             return ours
-        starts = [v for v in sorted(said) if said.get(v - 1) != said[v]]
+        starts = [v for v in sorted(values) if values.get(v - 1) != values[v]]
         ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
-        return {str(Versions(first, last)): said[start] for start, (first, last) in zip(starts, ranges, strict=True)}
+        return {str(Versions(first, last)): values[start] for start, (first, last) in zip(starts, ranges, strict=True)}
 
     # ------------------------------------------------------------ fields
 

@@ -79,8 +79,8 @@ class Release:
             if (other.component, other.spec) != (spec.component, spec.spec):
                 what = "components" if other.component != spec.component else "content"
                 raise SpecError(
-                    f"{spec.origin}: {spec.name} differs in {what} from that of {other.origin}, "
-                    "but both are of the same release; name folders after their releases, as in kafka-clients-4.4.0",
+                    f"{spec.origin}: {spec.name} differs in {what} from {other.origin}, "
+                    "but both are from the same release; name folders after their releases, as in kafka-clients-4.4.0",
                     file=spec.origin,
                 )
         return list(chosen.values())
@@ -120,7 +120,7 @@ def _refuse_empty(sources: Sequence[SpecSource]) -> None:
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
             where = "*.json" if source.path.is_dir() else "common/message, common/metadata or message"
-            raise SpecError(f"{source.path}: no message specs; it has no {where}", file=str(source.path))
+            raise SpecError(f"{source.path}: no message specs found in {where}", file=str(source.path))
 
 
 def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Problem]]:

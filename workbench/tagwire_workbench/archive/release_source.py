@@ -66,7 +66,7 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
     for path, origin, data in _files(source) if source.is_dir() else _entries(source):
         total += len(data)
         if total > TOTAL_BYTES:
-            raise SpecError(f"{source}: its specs have more than {TOTAL_BYTES} bytes together", file=str(source))
+            raise SpecError(f"{source}: its specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
         yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
 
 
@@ -114,7 +114,7 @@ def _refuse_hostile(jar: Path, name: str) -> None:
 
 def _bounded(data: bytes, origin: str) -> bytes:
     if len(data) > SPEC_BYTES:
-        raise SpecError(f"{origin}: more than {SPEC_BYTES} bytes; no message spec is that long", file=origin)
+        raise SpecError(f"{origin}: more than {SPEC_BYTES} bytes; a message spec can't be that long", file=origin)
     return data
 
 

@@ -47,10 +47,10 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     root = parse(text, file="").root
     assert root is not None, "a spec without a tree has an error that can't be corrected"
     tree: dict[str, Any] = plain_tree(root)
-    notes += [f"line {each.line}: {each.message}; the last one counts" for each in errors if each.rule == _REPEATED]
+    notes += [f"line {each.line}: {each.message}; the last one is used" for each in errors if each.rule == _REPEATED]
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
-        notes.append("has no flexibleVersions; none is assumed")
+        notes.append("has no flexibleVersions; assuming none")
     if errors:  # the mistakes may have hidden further errors
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())

@@ -233,7 +233,7 @@ class Browser(App[None]):
     def _go_to_number(self, text: str) -> bool:
         entry = self.listing.entry_of(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
         if entry is None:
-            self.notify(f"there is no number {text!r}", severity="error", markup=False)
+            self.notify(f"no entry has number {text!r}", severity="error", markup=False)
             return False
         self._go_to(entry)
         return True

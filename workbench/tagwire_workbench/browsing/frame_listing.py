@@ -227,7 +227,7 @@ def _is_in(values: list[str], texts: list[str], number: int, *, whole: bool = Fa
 def _direction(term: Term, value: str) -> int:
     found = _DIRECTIONS.get(value.casefold())
     if found is None:
-        raise FilterError(f"{term.key}={value}: a direction is request or response")
+        raise FilterError(f"{term.key}={value}: expected request or response")
     return found
 
 

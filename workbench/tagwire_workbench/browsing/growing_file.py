@@ -202,5 +202,5 @@ def _refuse_cut(file: FileIO, path: Path, place: int) -> None:
     size = os.fstat(file.fileno()).st_size
     if size < place:
         raise InputError(
-            f"{path}: the file was cut while it was read: {place} bytes were read, it has {size}; open it again"
+            f"{path}: the file was truncated while it was read: expected {place} bytes, got {size}; open it again"
         )

@@ -23,18 +23,18 @@ Keys
   ?    this help          q  quit
 """
 _FILTERS = """\
-A filter is words with blanks between; a frame must match all of them:
+A filter is a list of terms, separated by spaces; a frame must match all of them:
   {keys}
   api=Fetch,Produce    either of them       version=12-   12 or higher
   -api=Heartbeat       anything but         is=error      entries with errors
-  orders, text=a=b     bytes have this text, also where they are packed
+  orders, text=a=b     bytes contain this text, even if they are compressed
 """
 _LOG_FILTERS = """\
-A filter is words with blanks between; a batch must match all of them:
+A filter is a list of terms, separated by spaces; a batch must match all of them:
   {keys}
-  offset=100-200       has such an offset   is=error      entries with errors
+  offset=100-200       has these offsets    is=error      entries with errors
   codec=gzip,zstd      either of them       -is=control   anything but
-  orders, text=a=b     a key, value or header has this text
+  orders, text=a=b     a key, value or header contains this text
 """
 
 

@@ -54,7 +54,7 @@ def open_listing(path: Path, options: OpenOptions) -> Listing:
     else:
         raise InputError(
             f"{path}: begins with {head[:8].hex(' ')}, neither a capture (JSON lines, pcap) nor a log segment; "
-            "for a stream of frames after their sizes, give --frames request or response"
+            "for a stream of length-prefixed frames, give --frames request or response"
         )
     return FrameListing(file, table, options.settings)
 

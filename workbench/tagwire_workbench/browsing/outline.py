@@ -136,8 +136,8 @@ def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[Item]:
     error = trace.error
     if error is not None:
         end = max(error.offset, end)
-        said = f"{error.path or trace.message_name}: found {error.found}, expected {error.expected}"
-        yield Item("!", printable(said), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset)
+        message = f"{error.path or trace.message_name}: found {error.found}, expected {error.expected}"
+        yield Item("!", printable(message), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset)
     if end < len(trace.data):
         yield _rest(buffer, end, len(trace.data))
 

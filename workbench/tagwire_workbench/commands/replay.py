@@ -132,7 +132,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
-        known = f"it has frames of {', '.join(servers)}" if servers else "its lines do not name their servers"
+        known = f"it has frames of {', '.join(servers)}" if servers else "its lines contain no servers"
         raise click.BadParameter(f"the capture has no frames of {shown(server)}; {known}", param_hint="--server")
     return chosen
 

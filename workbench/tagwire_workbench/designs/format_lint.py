@@ -85,19 +85,19 @@ def _rewritten(root: StructLayout) -> _Found:
     for item in root.items:
         if not item.rewritten:
             continue
-        under = ", and it is under the checksum" if item.name in covered else ""
+        under = ", and the checksum covers it" if item.name in covered else ""
         if _varies(item):
             yield "TL02", item.name, f"{item.name} is rewritten in place, but the length of a {item.type} varies{under}"
         elif under:
-            yield "TL03", item.name, f"{item.name} is rewritten in place{under}, which must be computed again each time"
+            yield "TL03", item.name, f"{item.name} is rewritten in place, so its checksum must be computed again"
 
 
 def _lengths(struct: StructLayout, path: str) -> _Found:
     for item in struct.items:
         kind = item.type
         if isinstance(kind, Sized) and kind.nullable and kind.length is not None and kind.length.null is None:
-            told = f"; {item.condition.field} has a bit for it" if item.condition else ", and no bit does"
-            text = f"{item.name} may be null, which its {kind.length.name} length can't express{told}"
+            note = f"; {item.condition.field} has a bit for it" if item.condition else ", and no bit does"
+            text = f"{item.name} may be null, which its {kind.length.name} length can't express{note}"
             yield "TL04", f"{path}{item.name}", text
 
 
@@ -125,7 +125,7 @@ def _orders(struct: StructLayout, path: str) -> _Found:
         low = key.type.wire.low if isinstance(key.type, Fixed) else getattr(key.type, "low", 0)
         if low < 0:
             read = "unsigned" if order.unsigned else "signed"
-            text = f"{item.name} ascend by {order.field}, a signed {key.type}; here it is compared as {read}"
+            text = f"{item.name} ascend by {order.field}, a signed {key.type}, compared here as {read}"
             yield "TL07", f"{path}{item.name}", text
 
 
@@ -143,8 +143,8 @@ def _claim(layout: Layout, claim: Claim) -> _Found:
     kind = item.type.code if isinstance(item.type, Extent | Count) else item.type
     taken = encoded_size(_alone(Item(name, kind)), {name: claim.value})
     if taken != claim.bytes:
-        said = f" ({claim.text})" if claim.text else ""
-        text = f"{claim.value} in {name} is claimed to take {claim.bytes} bytes{said}; as {kind} it takes {taken}"
+        source = f" ({claim.text})" if claim.text else ""
+        text = f"{claim.value} in {name} is claimed to take {claim.bytes} bytes{source}; as {kind} it takes {taken}"
         yield "TL06", name, text
 
 

@@ -108,7 +108,7 @@ def _field_docs(place: _Place) -> _Found:
 def _flexible_too_late(spec: MessageSpec) -> _Found:
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
         first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
-        text = f"{spec.name} is flexible from version {first} on, but its newest is {newest}"
+        text = f"{spec.name} is flexible from version {first} on, but its newest version is {newest}"
         yield Finding.of("TL56", spec, "", text, "flexibleVersions")
 
 
@@ -120,7 +120,7 @@ def _stiff_length(place: _Place) -> _Found:
     stiff = [version for version in flexible if version not in own]
     if stiff:
         run = Versions(stiff[0], stiff[-1])
-        text = f"the length of {place.field.name} is not compact in {run}, which {place.spec.name} calls flexible"
+        text = f"the length of {place.field.name} is not compact in {run}, where {place.spec.name} is flexible"
         yield place.finding("TL54", "flexibleVersions", text)
 
 
@@ -157,7 +157,7 @@ def _null_default(place: _Place) -> _Found:
 
 def _dropped_secret(place: _Place) -> _Found:
     if place.field.sensitive and place.field.ignorable:
-        yield place.finding("TL64", "ignorable", f"{place.field.name} is a secret, and versions that lack it drop it")
+        yield place.finding("TL64", "ignorable", f"{place.field.name} is a secret that some versions drop silently")
 
 
 def _null_key(place: _Place) -> _Found:
@@ -168,7 +168,7 @@ def _null_key(place: _Place) -> _Found:
 def _needless_null(place: _Place) -> _Found:
     field = place.field
     if field.nullable_versions and field.default is not None and "null" not in field.about.lower():
-        text = f"{field.name} may be null, but neither its default nor its about says what for"
+        text = f"{field.name} may be null, but neither its default nor its about explains null"
         yield place.finding("TL82", "nullableVersions", text)
 
 
@@ -177,7 +177,7 @@ def _null_sometimes(place: _Place) -> _Found:
     some = place.versions & field.nullable_versions
     if some and some != place.versions and field.tag is None:
         yield place.finding(
-            "TL83", "nullableVersions", f"{field.name} is in {place.versions}, but nullable in {some} only"
+            "TL83", "nullableVersions", f"{field.name} exists in {place.versions}, but is nullable only in {some}"
         )
 
 
@@ -187,7 +187,7 @@ def _null_sometimes(place: _Place) -> _Found:
 def _deprecated_versions(spec: MessageSpec) -> _Found:
     if spec.discouraged and not spec.deprecated:
         yield Finding.of(
-            "TL91", spec, "", f"{spec.name} does not say why versions are deprecated", "deprecatedVersions"
+            "TL91", spec, "", f"{spec.name} does not explain why versions are deprecated", "deprecatedVersions"
         )
     if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
         text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
@@ -243,7 +243,7 @@ def _tags(places: list[_Place]) -> _Found:
             below = max((each for each in taken if each < tag), default=-1)
             missing = f"{below + 1}" if below + 2 == tag else f"{below + 1} to {tag - 1}"
             text = f"{place.field.name} has tag {tag}, but {struct.name} has no tag {missing}"
-            yield place.finding("TL71", "tag", f"{text}; use {below + 1}, or list what is retired in reservedTags")
+            yield place.finding("TL71", "tag", f"{text}; use {below + 1}, or list retired tags in reservedTags")
     yield from _tagged_first(places)
 
 
@@ -265,7 +265,7 @@ def _one_name(places: list[_Place]) -> _Found:
         for other in others:
             one, two = first.field, other.field
             if one.name != two.name:
-                yield other.finding("TL33", "name", f"{two.name} is {one.name} in {first.path}")
+                yield other.finding("TL33", "name", f"{two.name} is spelled {one.name} in {first.path}")
             elif one.struct is None and two.struct is None and str(one.type) != str(two.type):
                 yield other.finding("TL34", "type", f"{two.name} is {two.type}, but {one.type} in {first.path}")
             elif one.struct is None and one.type == two.type and one.default != two.default:

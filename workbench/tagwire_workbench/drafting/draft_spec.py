@@ -170,9 +170,9 @@ def _clipped(text: str, window: Versions) -> str | None:
     return str(Versions(max(versions.lowest, window.lowest), highest))
 
 
-def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
+def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
     """Return the values for the versions in `window`. The last range becomes open."""
-    rows = ((Versions.parse(text), value) for text, value in said.items())
+    rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
     ends = [*(start - 1 for start in starts[1:]), HIGHEST]

@@ -179,9 +179,9 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     after = reader.read(written, options)
     findings = list(lost(released, before, after))
     if findings:
-        told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
+        lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
         remedy = "nothing was written; write the drafts to a separate folder with --output"
-        raise SpecError("\n".join(["the draft would change released versions:", *told, remedy]), file=findings[0].file)
+        raise SpecError("\n".join(["the draft would change released versions:", *lines, remedy]), file=findings[0].file)
     gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
     if gone:
         raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; specify another folder with --output")

@@ -61,11 +61,11 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     would break a rule.
     """
     if parse(text, file=file).root is None:
-        raise SpecError(f"{file}: this text is not a JSON object, so not all uses of a name can be found", file=file)
+        raise SpecError(f"{file}: the spec is not a JSON object, so not all uses of a name can be found", file=file)
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:
-        raise SpecError(f"{struct.text} is a spec of its own, and no set of specs here has it", file=file)
+        raise SpecError(f"{struct.text} is a separate spec, which no spec set here contains", file=file)
     if struct is not None:
         places = names.struct_positions(struct.text)
     elif field is not None:

@@ -75,7 +75,7 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
     edits: dict[Path, list[Edit]] = {}
     for file, places in found.places.items():
         if parse(specs.text(file), file=str(file)).root is None:
-            reason = "this text is not a JSON object, so not all uses of a name can be found"
+            reason = "the spec is not a JSON object, so not all uses of a name can be found"
             raise SpecError(f"{file}: {reason}", file=str(file))
         edits[file] = [Edit(place.span, written) for place in places]
     renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})

@@ -210,7 +210,7 @@ class Workspace:
 
     def _note_on_length(self, path: Path) -> tuple[Problem]:
         message = (
-            f"the text has {len(self.text(path))} characters; editors show problems of up to {_MOST_CHARACTERS}: "
+            f"the spec has {len(self.text(path))} characters, but editors show problems only up to {_MOST_CHARACTERS}; "
             "check it with `tagwire validate`"
         )
         return (Problem(rule="TW101", severity="warning", file=str(path), line=1, column=1, message=message),)

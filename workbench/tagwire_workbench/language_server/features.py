@@ -305,11 +305,11 @@ def _code_actions(ls: SpecServer, params: types.CodeActionParams) -> list[types.
     if document is None:
         return []
     path, tree = document.path, TextTree(document.text)
-    asked = Span(document.offset(params.range.start), document.offset(params.range.end))
+    requested = Span(document.offset(params.range.start), document.offset(params.range.end))
     actions: list[types.CodeAction] = []
     for problem in ls.problems(path):
         span = document.span_of(problem, tree)
-        if span.end < asked.start or asked.end < span.start:
+        if span.end < requested.start or requested.end < span.start:
             continue
         for fix in fixes(document.text, problem, lambda text: ls.specs.read_as(path, text)):
             change: dict[str, Any] = {params.text_document.uri: [document.edit(fix.edit)]}

@@ -57,7 +57,7 @@ def _add(tree: Tree, error: Any) -> None:
             known = list(error.schema["properties"])
             for key in error.instance:
                 if key not in known:
-                    tree.add_error((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
+                    tree.add_error((*steps, key), f"unknown key {key!r}{near(key, known)}", of_key=True)
         case "required":
             for key in error.validator_value:  # one error per missing key
                 if key not in error.instance:

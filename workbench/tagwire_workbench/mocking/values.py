@@ -154,7 +154,7 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
         raise ScriptValueError(f"expected a record such as {{key: k, value: v}}, got {found(value)}")
     unknown = [key for key in value if key not in _RECORD_KEYS]
     if unknown:
-        raise ScriptValueError(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
+        raise ScriptValueError(f"a record has no key {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
     headers = value.get("headers") or {}
     if not isinstance(headers, dict):
         raise ScriptValueError(f"expected headers such as {{name: value}}, got {found(headers)}")
@@ -217,7 +217,7 @@ def _form_of(value: Any) -> str | None:
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
     """Return the value of an object. Raises ScriptValueError or another TagwireError if the object is invalid."""
     if form not in FORMS:
-        raise ScriptValueError(f"there is no {form!r}; {suggestion(form, FORMS)}")
+        raise ScriptValueError(f"unknown form {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]
     others = [key for key in value if key != form and key not in row.beside]
     if others:

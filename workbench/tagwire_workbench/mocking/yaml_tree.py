@@ -163,7 +163,7 @@ class _Maker:
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
-                f"{self.tree.file}: more than {count(_MOST_NODES, 'value')}, with those that aliases repeat"
+                f"{self.tree.file}: more than {count(_MOST_NODES, 'value')}, including those that aliases repeat"
             )
         if node in self.around:
             raise ScriptError(
@@ -185,7 +185,7 @@ class _Maker:
         for key, value in node.value:
             name = _text(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
-                self.tree.faults.append((_place(key), f"expected a string as key, got {shown(key.value)}"))
+                self.tree.faults.append((_place(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
             inner = (*steps, name)
             if name in made:
@@ -202,13 +202,13 @@ class _Maker:
         if name == "str":
             text = _text(node.value)
             if text is None:
-                self.tree.add_error(steps, f"{shown(node.value)} has half of a surrogate pair")
+                self.tree.add_error(steps, f"{shown(node.value)} contains half of a surrogate pair")
             return text
         kind = _SCALARS.get(name)
         if kind is None:
             self.tree.add_error(steps, f"the tag {node.tag} is not supported")
         elif len(node.value) > _LONGEST:
-            self.tree.add_error(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
+            self.tree.add_error(steps, f"{shown(node.value)} is longer than {_LONGEST} characters")
         elif not re.fullmatch(kind.pattern, node.value):
             self.tree.add_error(steps, f"expected {kind.name}, got {shown(node.value)}")
         else:

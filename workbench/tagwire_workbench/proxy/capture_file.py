@@ -86,7 +86,7 @@ class CaptureFile:
                 )
         except FileExistsError:
             raise ProxyError(
-                f"{self.path} exists already; a recording needs a new file, so choose another name"
+                f"{self.path} already exists; a recording needs a new file, so choose another name"
             ) from None
 
     def add(self, frame: RecordedFrame) -> None:

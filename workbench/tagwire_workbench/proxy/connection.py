@@ -78,7 +78,7 @@ class ProxyConnection:
     def _request(self, frame: bytes, offset: int) -> bytes:
         """Record a request, and expect a response to it."""
         if len(frame) < HEAD // 2:
-            self._note("from the client", f"byte {offset}: {len(frame)} bytes are not a request")
+            self._note("from the client", f"byte {offset}: expected a request, got {len(frame)} bytes")
             return frame
         api_key, version = _START.unpack_from(frame)
         _, correlation_id = self._pairing.key(None, frame, is_request=True)

@@ -125,8 +125,8 @@ class Passing:
             self._size = int.from_bytes(self._head, "big", signed=True)
             if not 0 <= self._size <= self.max_size:
                 self._note(
-                    f"byte {self.offset}: found size {self._size} of a frame, expected 0 to {self.max_size}; "
-                    "from here on bytes are passed on untouched, and not recorded"
+                    f"byte {self.offset}: expected a frame size from 0 to {self.max_size}, got {self._size}; "
+                    "all further bytes are forwarded unchanged, but not recorded"
                 )
                 going.add_before(self._head, end)
                 self._head, self.is_lost = b"", True
@@ -176,7 +176,7 @@ class Passing:
 
     def _give_up(self, going: _Going) -> None:
         """Stop collecting the current frame, and pass it on."""
-        changes = ", and its addresses stay as they are" if self._is_held else ""
+        changes = ", and its addresses are unchanged" if self._is_held else ""
         self._note(
             f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
             f"of all connections hold more than {count(self._budget.most, 'byte')}"

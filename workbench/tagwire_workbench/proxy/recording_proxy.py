@@ -84,7 +84,7 @@ class RecordingProxy:
         if self._on_problem is not None:
             self._on_problem(problem)
             if len(self.problems) == _PROBLEMS_KEPT:
-                self._on_problem("further problems are counted, and not shown")
+                self._on_problem("further problems are counted, but not shown")
 
     def serving(
         self,

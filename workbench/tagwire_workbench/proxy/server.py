@@ -41,14 +41,14 @@ async def serving(
     """Implement `RecordingProxy.serving`."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
-        raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; create another one")
+        raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another one")
     listeners = _Listeners(proxy, host, on_listening)
     try:
         try:
             address = listeners.listen(proxy.server, port)
         except OSError as error:
             reason = error.strerror or str(error)
-            text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any that is free"
+            text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any free port"
             raise ProxyError(text) from None
         if listeners.is_ours(proxy.server, host):
             raise ProxyError(f"{proxy.server} is the address of the proxy itself; give the address of the server")
@@ -114,12 +114,12 @@ class _Listeners:
         address = self.proxy.listeners.get(server)
         if address is None:
             if len(self.proxy.listeners) >= _MOST_LISTENERS:
-                self._note_limit(f"there are {_MOST_LISTENERS} listeners already", server)
+                self._note_limit(f"there are already {_MOST_LISTENERS} listeners", server)
                 return host, port
             try:
                 address = self.listen(server)
             except OSError as error:
-                self._note_limit(f"no further port can be listened on: {error}", server)
+                self._note_limit(f"can't listen on another port: {error}", server)
                 return host, port
         return came_to, address.port
 

@@ -112,9 +112,9 @@ def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> I
             continue
         start = 4 if frame.is_request else 0
         if frame.api is None:
-            raise CaptureError(f"{name}: line {frame.number} can't be played: it has no api_key or no api_version")
+            raise CaptureError(f"{name}: line {frame.number} can't be played: api_key or api_version is missing")
         if pairing.has_ids and len(frame.data) < start + 4:
-            raise CaptureError(f"{name}: line {frame.number} can't be played: its frame ends before its correlation ID")
+            raise CaptureError(f"{name}: line {frame.number} can't be played: the frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
         request = b"" if frame.is_request else pairing.answer(connection, frame.data)
         if request is None:
@@ -196,10 +196,10 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
     try:
         return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
     except TimeoutError:
-        why = f"it took no connection within {timeout:g} s"
+        why = f"no connection within {timeout:g} s"
     except OSError as error:
         number = error.errno or 0
-        why = os.strerror(number) if number in errorcode else error.strerror or "none of its addresses answers"
+        why = os.strerror(number) if number in errorcode else error.strerror or "no address responds"
     host, port = server
     text = f"{host}:{port}: the server can't be reached: {why}; start it, or name another with --to"
     raise UnreachableServerError(text)
@@ -245,7 +245,7 @@ class _Connection:
         try:
             await asyncio.wait_for(self._writer.drain(), self._timeout)
         except TimeoutError:
-            self._fail(f"the server took no bytes for {self._timeout:g} s")
+            self._fail(f"the server accepted no bytes for {self._timeout:g} s")
         except OSError as error:
             self._fail(f"the connection was lost: {error}")
 
@@ -259,7 +259,7 @@ class _Connection:
                     await self._changed.wait()
         if found:
             return Answer(step, found.popleft())
-        self._fail(f"there was none within {self._timeout:g} s")
+        self._fail(f"no response within {self._timeout:g} s")
         return Answer(step, None, self._failure)
 
     async def close(self) -> None:

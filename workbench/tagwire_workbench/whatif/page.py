@@ -116,7 +116,7 @@ def _answers(summary: Summary) -> Iterator[str]:
     """Yield the main results as sentences."""
     total = summary.total
     for how, before, after in (
-        ("With compression as it is", total.packed_before, total.packed_after),
+        ("With compression", total.packed_before, total.packed_after),
         ("Without compression", total.unpacked_before, total.unpacked_after),
     ):
         share = percent(abs(before - after), before)

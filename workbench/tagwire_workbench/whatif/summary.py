@@ -45,11 +45,11 @@ class Summary:
     @property
     def question(self) -> str:
         """The question that the measurement answers, in words."""
-        compared = f"against {self.against}" if self.against else "against the format that each batch has"
+        compared = f"compared with {self.against}" if self.against else "compared with each batch's own format"
         changes = [f"compressed with {self.codec}" if self.codec else ""]
         if self.size:
-            changes.append(f"at most {self.size.bytes} bytes a batch" if self.size.bytes else "")
-            changes.append(f"at most {self.size.records} records a batch" if self.size.records else "")
+            changes.append(f"at most {self.size.bytes} bytes per batch" if self.size.bytes else "")
+            changes.append(f"at most {self.size.records} records per batch" if self.size.records else "")
         return ", ".join([f"{self.to} {compared}", *(change for change in changes if change)])
 
     @property

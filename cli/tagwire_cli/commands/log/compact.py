@@ -46,7 +46,7 @@ _RULES = (
         type=_NUMBER,
         default=86_400_000,
         metavar="MS",
-        help="How long tombstones and markers stay; default: one day.",
+        help="How long to keep tombstones and markers; default: one day.",
     ),
     click.option(
         "--producer-expiration-ms",
@@ -56,7 +56,11 @@ _RULES = (
         help="When an idle producer expires; default: one day.",
     ),
     click.option(
-        "--min-compaction-lag-ms", type=_NUMBER, default=0, metavar="MS", help="Do not compact younger records."
+        "--min-compaction-lag-ms",
+        type=_NUMBER,
+        default=0,
+        metavar="MS",
+        help="Do not compact records below this age.",
     ),
     click.option(
         "--dirty-from", type=_NUMBER, metavar="OFFSET", help="The log is already compacted below this offset."

@@ -83,7 +83,7 @@ def command(
     """
     from tagwire.log.state import state, state_json_text
 
-    found, skipped = [each for path in paths for each in partitions_below(path, "summarised")], Skipped()
+    found, skipped = [each for path in paths for each in partitions_below(path, "summarized")], Skipped()
     read = state_json_text if as_json else state
     with byte_progress("state", found) as tell:
         states = read(
@@ -118,7 +118,7 @@ def _print(states: dict[str, Any]) -> None:
             print_table(columns, rows(states[name]))
             shown += 1
     if not shown:
-        say("tagwire: none of these partitions belongs to an internal topic of Kafka", err=True)
+        say("tagwire: no partition of Kafka's internal topics found", err=True)
         raise click.exceptions.Exit(1)
 
 

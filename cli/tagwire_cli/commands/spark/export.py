@@ -86,8 +86,8 @@ def command(
     damaged = [report for report in reports if report.damage]
     for report in damaged:
         position, reason = report.damage[0]
-        places = count(len(report.damage), "place")
-        say(f"tagwire: {report.file}: {places} without rows, the first at byte {position}: {reason}", err=True)
+        parts = count(len(report.damage), "invalid part")
+        say(f"tagwire: {report.file}: {parts} exported without rows, the first at byte {position}: {reason}", err=True)
     if damaged:
         raise click.exceptions.Exit(1)
 

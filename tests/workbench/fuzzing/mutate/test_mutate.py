@@ -200,7 +200,7 @@ def test_what_there_is_not() -> None:
     with pytest.raises(UnsupportedVersionError):
         Mutator(kafka.registry, kafka.HeartbeatRequest, 99)
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
-    with pytest.raises(FramingError, match="there is no rule 'none'"):
+    with pytest.raises(FramingError, match="unknown rule 'none'"):
         mutator.mutate(b"", 1, rule="none")
     with pytest.raises(FramingError, match="no mutation of kind a tag twice is possible"):
         mutator.mutate(b"", 1, rule="a tag twice")

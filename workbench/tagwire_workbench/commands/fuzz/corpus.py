@@ -82,7 +82,7 @@ def command(
     messages = _messages(registry, names, KINDS if in_frames and kind is None else (kind,), prefix)
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
-        raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
+        raise click.UsageError("nothing to write: no message of this kind has any of these versions.")
     output.mkdir(parents=True, exist_ok=True)
     written = size = 0
     for cls, version in chosen:
@@ -121,5 +121,5 @@ def _messages(
             raise click.UsageError(f"{cls.NAME} has no API key, which --prefix key needs; choose others or a --kind.")
         if other is not cls:
             text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
-            raise click.UsageError(f"{text}: --prefix key does not tell them apart; choose one, or a --kind.")
+            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one, or a --kind.")
     return found

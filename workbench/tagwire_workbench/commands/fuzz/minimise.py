@@ -87,9 +87,9 @@ def command(
     from tagwire_workbench.fuzzing.minimise import minimise
 
     if (target is None) == (words is None):
-        raise click.UsageError("give --target or --command, and not both.")
+        raise click.UsageError("give either --target or --command.")
     if says is not None and words is None:
-        raise click.UsageError("--says is about the output of --command; give that.")
+        raise click.UsageError("--says needs --command, whose output it checks.")
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
     if target is not None:
@@ -100,10 +100,9 @@ def command(
             made = minimise(data, keeps, framing, tries=tries)
     _write(output, made.data)
     _explain(made.data, framing)
-    rest = "" if made.is_done else "; there may be a smaller one, with more --tries"
-    tried = count(made.tries, "input")
-    verb = "was" if made.tries == 1 else "were"
-    say(f"{count(len(data), 'byte')} became {len(made.data)}, after {tried} {verb} tried{rest}", err=True)
+    rest = "" if made.is_done else "; a higher --tries may find a smaller one"
+    tried = "1 try" if made.tries == 1 else f"{made.tries:,} tries"
+    say(f"reduced {count(len(data), 'byte')} to {len(made.data)} in {tried}{rest}", err=True)
 
 
 def _framing(
@@ -132,7 +131,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
 
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
-        raise click.BadParameter(f"{target!r} is not MODULE:FUNCTION", param_hint=_TARGET)
+        raise click.BadParameter(f"expected MODULE:FUNCTION, got {target!r}", param_hint=_TARGET)
     sys.path.insert(0, str(Path.cwd()))  # finds modules in the current folder, as `python -m` does
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
@@ -154,12 +153,10 @@ def _split(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        text = f"{command!r} can't be split into words: {error}; close what is quoted"
+        text = f"{command!r} can't be split into words: {error}; check its quotes and backslashes"
         raise click.BadParameter(text, param_hint=_COMMAND) from None
     if not words or not words[0]:
-        raise click.BadParameter(
-            f"{command!r} names no program; write one, such as './target {{}}'", param_hint=_COMMAND
-        )
+        raise click.BadParameter(f"expected a command such as './target {{}}', got {command!r}", param_hint=_COMMAND)
     return words
 
 

@@ -66,7 +66,7 @@ class Mutator:
         claims nothing. Raises FramingError if the change is not possible in any message.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
-            raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
+            raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
         random = seed if isinstance(seed, Random) else Random(seed)
         chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)
         read = self.framing.read(data)
