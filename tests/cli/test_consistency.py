@@ -105,7 +105,7 @@ def test_explain_fits_narrow_terminals() -> None:
 def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
     for name in ("--record-format", "--format"):
         done = tagwire_result(*words, name, "json")
-        assert done.exit_code == 2 and "For JSON output, use --json." in done.stderr
+        assert done.exit_code == 2 and "for JSON output, use --json" in done.stderr
 
 
 @pytest.mark.parametrize("path", COMMAND_PATHS)

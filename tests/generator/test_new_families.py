@@ -287,7 +287,7 @@ def test_arrow_type_without_a_spark_type() -> None:
 
     inner = pa.list_(pa.struct([("fine", pa.int64()), ("odd", pa.uint64())]))
     for type, path in ((pa.struct([("many", inner)]), "many.odd"), (pa.uint64(), "the column")):
-        with pytest.raises(PipelineError, match=f"{path} is of the Arrow type uint64, for which Spark has no type"):
+        with pytest.raises(PipelineError, match=f"{path} has the Arrow type uint64, which Spark does not have"):
             spark_type(type)
 
 

@@ -100,7 +100,7 @@ def test_collide_needs_designs_that_it_can_judge() -> None:
     for words, said in (
         ([design, design], "give two or more different designs"),
         ([design, f"{design}/../kip87"], "give two or more different designs"),
-        ([design, register], f"{register} has only registers; collide checks messages and record formats."),
+        ([design, register], f"{register} has only registers; collide checks messages and record formats;"),
     ):
         code, out, err = run("collide", *words)
         assert (code, out) == (2, b"") and said in " ".join(err.split())

@@ -121,7 +121,7 @@ def test_whatif_as_tables(logs: Path) -> None:
     result = run("whatif", "--to", "kip82-int", "--against", "v1", "--top", "1", logs / "kafka28", logs / "kafka0.8")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "kip82-int against v1"
+    assert lines[0] == "kip82-int compared with v1"
     assert sum(line.startswith("and ") and "--top" in line for line in lines) == 1
     assert any(line.startswith("lost: ") for line in lines)
 

@@ -175,7 +175,7 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
     ("columns", "reason"),
     [
         ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
-        ({"offset": [-1, *range(39)]}, "offset -1"),
+        ({"offset": [-1, *range(39)]}, "baseOffset -1"),
         (
             {"offset": [*range(38), (1 << 63) - 1, 0]},
             "offset 0 after offset 9223372036854775807; sort within partitions",

@@ -52,7 +52,7 @@ def test_what_a_function_raises(folder: Path) -> None:
     size = (folder / "crash").stat().st_size
     *printed, last = err.splitlines()
     assert set(printed) == {"called"} and "called" not in out
-    assert re.fullmatch(rf"{size} bytes became {len(made)}, after \d+ inputs were tried", last)
+    assert re.fullmatch(rf"reduced {size} bytes to {len(made)} in \d+ tries", last)
     assert [path.name for path in (folder / "new").iterdir()] == ["small"]
 
 
