@@ -27,7 +27,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-cloudpickle.register_pickle_by_value(peak_memory)  # workers can't import test modules
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers can't import test modules
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
