@@ -3,9 +3,9 @@
     .venv-bench/bin/python bench/asking.py [rounds]
 
 Each client waits for a response before it sends the next request. The server runs in its own process and sends prepared
-bytes. Times are medians over all rounds, in which the clients run one after another. Each client gets a new process for
-each round. In a shared process, memory that earlier clients allocated and freed would decide whether a large response
-needs new pages from the system, which takes longer than everything else.
+bytes. The clients run one after another in each round, and the reported times are medians over all rounds. Each client
+gets a new process for each round: in a shared process, a client's time for large responses would depend on the memory
+that earlier clients left behind, because getting new pages from the kernel takes longer than the request itself.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through `tagwire.connect`."""
+    """Yield a function that sends requests through the blocking client, `tagwire.connect`."""
     beat, fetch = requests_of_tagwire()
     with tagwire.connect(("127.0.0.1", port), messages.registry, "bench") as broker:
 
@@ -78,7 +78,7 @@ def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through `tagwire.connect_async`."""
+    """Yield a function that sends requests through the asyncio client, `tagwire.connect_async`."""
     beat, fetch = requests_of_tagwire()
     with asyncio.Runner() as runner:
         connecting = tagwire.connect_async(("127.0.0.1", port), messages.registry, "bench")
@@ -88,7 +88,7 @@ def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def requests_of_tagwire() -> tuple[Any, Any]:
-    """Return a request with a small response, and a request with a large response."""
+    """Return two requests: the first has a small response, the second a large one."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
     fetch = messages.FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
     return messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), fetch
@@ -113,7 +113,7 @@ def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through kafka-python's client, as its consumers and producers do."""
+    """Yield a function that sends requests through kafka-python's client, the way its consumers and producers do."""
     from kafka.net.compat import KafkaNetClient
     from kafka.protocol.consumer import FetchRequest, HeartbeatRequest
 
@@ -145,7 +145,7 @@ async def repeated(ask: Callable[[], Awaitable[Any]], number: int) -> None:
 
 
 def measure(name: str, port: int) -> list[tuple[float, float]]:
-    """Return wall time and CPU time per request in seconds, first for small responses, then for large responses."""
+    """Return two (wall time, CPU time) pairs in seconds per request: one for small responses and one for large ones."""
     found = []
     with contextmanager(CLIENTS[name])(port) as ask:
         for is_large, number in ((False, 1000), (True, 100)):

@@ -1,7 +1,7 @@
 """The content of the benchmark messages, as plain data that is the same for every library.
 
-Brokers and clients exchange these messages most. Their sizes are those of a large cluster. Broker and partition numbers
-are small, as in real clusters; this matters because CPython preallocates the ints from -5 to 256.
+These are the messages that brokers and clients exchange most often, with the sizes found in a large cluster. Broker and
+partition numbers are small, as in real clusters; this matters because CPython preallocates the ints from -5 to 256.
 """
 
 from random import Random
@@ -189,5 +189,5 @@ def offset_commit() -> OffsetCommit:
 
 
 def heartbeat() -> Heartbeat:
-    """Return the smallest response, a HeartbeatResponse, which measures the overhead of a call."""
+    """Return a HeartbeatResponse, the smallest response; its time is mostly the overhead of a call."""
     return Heartbeat(0, 0)

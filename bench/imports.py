@@ -1,7 +1,8 @@
-"""Measure the cost of imports as the median CPU time of many new processes.
+"""Measure how long imports take, as the median CPU time of many new processes.
 
-The clock starts after the interpreter's startup. Each process gets only the package folders (`-I -S`), so that no
-startup file of the environment imports modules in advance. The first run is not counted, because it compiles modules.
+The clock starts after the interpreter has started. Each process runs with `-I -S` and gets only the package folders, so
+that no site or startup file imports modules before the clock starts. The first run is discarded because it compiles the
+modules.
 """
 
 import os
@@ -60,7 +61,7 @@ for step in sys.argv[2:]:
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
-    """Return a row for each library and step."""
+    """Measure each library, and return one table row for each library and import step."""
     folders = _folders(_PACKAGES)
     runs: dict[str, list[list[tuple[float, int]]]] = {library: [] for library in _STEPS}
     with tempfile.TemporaryDirectory() as cache:
@@ -68,7 +69,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
                 run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
-                if number:  # the first run compiles the modules
+                if number:  # the first run only compiles the modules
                     runs[library].append(run)
     return [
         {
@@ -89,7 +90,7 @@ def _folders(packages: Iterable[str]) -> list[str]:
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """Measure steps in a new process. Return the CPU seconds and the number of loaded modules for each step."""
+    """Run the steps in a new process. Return the CPU seconds and the number of loaded modules for each step."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

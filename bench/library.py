@@ -1,7 +1,8 @@
-"""The common interface of all libraries: how each library builds, encodes and decodes the benchmark messages.
+"""The interface that every benchmarked library implements: how to build, encode and decode the benchmark messages.
 
-Each library builds its message from the same content, as its users would. A library that does not have the benchmark's
-version of a message uses the closest version, which the results mention; it then has less work per message, never more.
+Each library builds its messages from the same content, the way its users would. A library that lacks the benchmark's
+version of a message uses the closest version, which the results show. That version never means more work per message,
+and often means less.
 
 Other libraries are imported by name, so that these modules can be loaded and type-checked without them.
 """
@@ -26,7 +27,7 @@ VERSIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """The functions that a library provides for one benchmark message."""
+    """One library's functions for one benchmark message."""
 
     version: int | None
     """The message version; None if the library encodes the same content in a format of its own."""
@@ -41,7 +42,7 @@ class Contender:
 
 
 class Library:
-    """A library in the benchmark. Creating an object imports the library."""
+    """A library that takes part in the benchmark. Creating an object of this class imports the library."""
 
     name: str
     """The library's name on PyPI, the Python package index."""
@@ -56,5 +57,5 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of structs like `value`; None if `value` isn't a struct."""
+        """Return a function that reads all fields of structs of `value`'s class; None if `value` isn't a struct."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""tagwire's contenders: generated classes with all strict checks, in the current engine and in the pure engine."""
+"""tagwire's benchmark entries: generated classes with all strict checks, in the current engine and in pure Python."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,20 +13,20 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """tagwire as its users call it, with the current engine."""
+    """tagwire as its users call it, with whichever engine is active."""
 
     name = "tagwire"
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # the version in use, even if it isn't installed
+        return str(import_module("tagwire").__version__)  # as imported, even if not installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that also reads fields of other versions, because users see their defaults."""
+        """Return a function that reads all fields, including those of other versions, whose defaults users also see."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 
@@ -42,7 +42,7 @@ class Tagwire(Library):
 
 
 class PureTagwire(Tagwire):
-    """The same classes with the pure Python engine, which tagwire uses if the native engine isn't available."""
+    """tagwire's generated classes with the pure Python engine, which is used if the native engine isn't available."""
 
     name = "tagwire, pure"
 

@@ -1,4 +1,6 @@
-"""aiokafka's contenders: interpreted schemas of tuples, in older versions, because it has no flexible versions."""
+"""aiokafka's benchmark entries: schemas that are interpreted and return tuples. aiokafka has no flexible versions, so
+older versions of the messages are used.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

@@ -1,4 +1,6 @@
-"""kafka-python's contenders: classes made from JSON at run time, with a compiled encoder and decoder per version."""
+"""kafka-python's benchmark entries: classes made from JSON at run time, with a compiled encoder and decoder per
+version.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -35,7 +37,7 @@ class KafkaPython(Library):
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
     version = VERSIONS[cls.__name__]
-    # A decoded message knows its version, and calling its `encode` with `version` would fail.
+    # A decoded message already knows its version, so passing `version` to its `encode` would fail.
     return Contender(
         version, make(cls, version), lambda message: message.encode(), lambda data: cls.decode(data, version=version)
     )

@@ -1,4 +1,4 @@
-"""kio's contenders: frozen dataclasses for each version, which a Rust extension decodes and Python code encodes."""
+"""kio's benchmark entries: frozen dataclasses for each version, decoded by a Rust extension, encoded by Python code."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence

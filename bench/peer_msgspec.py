@@ -1,4 +1,6 @@
-"""msgspec's contenders: the same content as MessagePack arrays, in structs implemented in C, without versions."""
+"""msgspec's benchmark entries: the same content as MessagePack arrays, in structs implemented in C. There are no
+versions.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,7 +14,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """msgspec, which has the fastest objects with fixed fields in Python. It encodes them as MessagePack here."""
+    """msgspec, whose structs are the fastest Python objects with fixed fields. Here they are encoded as MessagePack."""
 
     name = "msgspec"
 
@@ -35,7 +37,8 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # Lambdas as for the other libraries, since a call takes as long as encoding a small message.
+        # # Wrapped in lambdas like the other libraries' functions, because a call takes as long as encoding a small
+        # message.
         return Contender(
             None,
             make,

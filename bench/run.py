@@ -1,4 +1,5 @@
-"""Compare tagwire's speed with other libraries, in a table of CPU times. Takes a few minutes. `make bench` runs this.
+"""Compare tagwire's speed with other libraries, in a table of CPU times. This takes a few minutes. `make bench` runs
+it.
 
 `--quick` only checks that everything works; its numbers are meaningless. docs/benchmarks.md explains the table.
 """

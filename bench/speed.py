@@ -1,4 +1,4 @@
-"""Measure operations on each message with each library in one process: encode, decode, read, construct."""
+"""Measure how long each library takes to encode, decode, read and construct each message. All run in one process."""
 
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -25,7 +25,7 @@ The dicts are `versions`, `microseconds` and, except for tagwire itself, `ratios
 def measure_speed(
     libraries: Iterable[Library], *, rounds: int, seconds: float, progress: Callable[[str], None]
 ) -> list[SpeedRow]:
-    """Return a row for each message and operation."""
+    """Measure all libraries, and return one table row for each message and operation."""
     libraries = list(libraries)
     fields = {library.name: library.fields for library in libraries}
     by_library = {library.name: library.contenders() for library in libraries}
@@ -46,9 +46,9 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that libraries with the same version encode to the same bytes, and that each re-encodes what it decoded.
+    """Check that libraries encode the same version to the same bytes, and that each re-encodes what it decoded.
 
-    Raises SystemExit for a difference.
+    Raises SystemExit if there is a difference.
     """
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
@@ -80,7 +80,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return a function that performs an operation. A library without `gc=False` or views uses its plain decoding."""
+    """Return a function that performs an operation. Libraries without `gc=False` or views use their plain decoding."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -1,7 +1,8 @@
 """Timing on shared machines: CPU time of the thread, interleaved contenders, and medians and ratios with their spread.
 
-Wall time depends on the machine's load, CPU time mostly doesn't. Other effects (caches, clock rates) change slowly.
-Therefore, every round runs each contender once, in random order, and ratios compare times of the same round.
+Wall time depends on the machine's load; CPU time mostly doesn't. Other influences, such as caches and clock rates,
+change slowly. Every round therefore runs each contender once, in random order, and ratios compare times from the same
+round.
 """
 
 import gc
@@ -28,13 +29,13 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """Return for each name the CPU seconds per call in each round. A call is repeated for about `seconds`."""
+    """For each name, return the CPU seconds per call in each round. Each call is repeated for about `seconds`."""
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # excludes the benchmark's own objects; the collector stays on, as in an application
+    gc.freeze()  # freezes the benchmark's own objects, so the collector ignores them; it stays on, as in an application
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
@@ -44,7 +45,7 @@ def interleaved(
 
 
 def _calls(function: Callable[[], object], seconds: float) -> int:
-    function()  # the first call imports and compiles modules
+    function()  # imports and compiles everything that the first call needs, before the clock starts
     return max(1, round(seconds / max(_once(function, 1), 1e-7)))
 
 
@@ -58,7 +59,7 @@ def _once(function: Callable[[], object], calls: int) -> float:
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """Return the ratio of their time to ours, computed for each round."""
+    """Return the ratio of another contender's time to tagwire's, computed for each round."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     if len(ratios) < 2:
         return Ratio(*ratios, *ratios, *ratios)

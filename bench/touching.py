@@ -1,8 +1,8 @@
 """Read a whole decoded message: every field of every struct, and every element of every array.
 
-Some libraries decode a message at once, others decode fields on access. A program that reads everything pays for all
-steps. The reader is made from a sample message and works alike for all libraries. It makes one C call per struct, so
-most of the measured time is the library's.
+Some libraries decode a message at once; others decode a field when it is accessed. A program that reads every field
+pays for both. The reader is made from a sample message and works alike for all libraries. It makes one C call per
+struct, so most of the measured time is the library's.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads everything in messages like `sample`, or None for a value without parts."""
+    """Return a function that reads everything in messages like `sample`; None if the sample is a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
@@ -32,7 +32,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # reads the elements, which may create them
+        return tuple  # reads the elements, which some libraries create on access
     return lambda array: deque(map(element, array), 0)
 
 

@@ -1,7 +1,7 @@
-"""Measure one installation of tagwire for `compare`, which puts the installation on the import path.
+"""Measure one installation of tagwire on behalf of `compare`, which puts the installation on the import path.
 
-Each line of the input is a question: a message, an operation and a number of seconds, separated by tabs. Each line of
-the output is the answer: seconds per call, or an error.
+Each input line requests a measurement: a message, an operation and a number of seconds, separated by tabs. Each output
+line is the result: seconds per call, or an error.
 """
 
 import sys
@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Answer questions until the input ends."""
+    """Carry out the requested measurements until the input ends."""
     tagwire = Tagwire()
     contenders = tagwire.contenders()
     known: dict[str, Callable[[], object]] = {}
@@ -26,7 +26,7 @@ def main() -> None:
             if question not in known:
                 known[question] = work(contenders[message], operation, tagwire.fields)
             (took,) = interleaved({"": known[question]}, rounds=1, seconds=float(seconds))[""]
-        except (TypeError, NotImplementedError) as fault:  # an older commit may not have an argument
+        except (TypeError, NotImplementedError) as fault:  # an older commit may not accept one of the arguments
             print(f"not there: {fault}", flush=True)
         else:
             print(took, flush=True)

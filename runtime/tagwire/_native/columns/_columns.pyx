@@ -2,9 +2,9 @@
 # cython: freethreading_compatible=True
 """Convert messages to Arrow columns and back: the native part of `tagwire.arrow`.
 
-This module uses the engine's layouts, and its C functions for numbers and lengths. The loops are in C (`column*.h`) and
-run without the GIL. Plans, imported arrays and rejected rows are handled in Cython (`column*.pxi`). It is a separate
-module, so that it is loaded only for columns. Read docs/arrow.md first.
+This module uses the engine's layouts and its C functions for numbers and lengths. The loops are in C (`column*.h`) and
+run without the GIL. Plans, imported arrays and rejected rows are handled in Cython (`column*.pxi`). It is separate from
+the engine, so that programs load it only if they use columns. Read docs/arrow.md first.
 """
 
 from collections.abc import Mapping

@@ -1,12 +1,13 @@
 """Decode rows of bytes into columns, encode columns as rows of bytes, and handle the rows that the C loops reject.
 
-The fast path reports only success or failure. After a failure, the interpreter converts the row again. It raises an
-error with a position, or accepts the row, for example with `strict=False`. The result is then stored in the columns.
+The C loops report only success or failure. When a loop rejects a row, the interpreter converts the row again. The
+interpreter either raises an error with a position or accepts the row, for example with `strict=False`, and its result
+is then stored in the columns.
 """
 
 
 cdef class Conversion:
-    """A converter of rows. It stores results in `value`, a column of `results`, which may also have an error column."""
+    """Converts rows. Results go to `value`, a column of `results`, which may also have a column for errors."""
 
     cdef Shape results
     cdef Table table
@@ -15,7 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The most elements or bytes of a column: the highest int32, or less for tests."""
+    """The limit for the elements or bytes in a column: the highest int32, or less in tests."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -23,16 +24,16 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Set the source of the rows and the options in `d`. Return an object that keeps the source alive."""
+        """Store the input rows and the conversion options in `d`. Return an object that keeps the input alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows until a row is rejected. Return the error code of this row, or 0 if no row was rejected."""
+        """Convert rows until one is rejected. Return the rejected row's error code, or 0 if all rows were converted."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
         """Convert a rejected row in the interpreter, and return its value. Raises the interpreter's error."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
-        """Return all rows after conversion. `versions` is an Arrow array of integers, or None for a single version."""
+        """Convert all rows. `versions` is an Arrow array with each row's version, or None for a single version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -93,7 +94,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """A decoder of rows into the columns of `root`, or of its column `value` if there is an error column."""
+    """Decodes rows into the columns of `root`, or into its child column `value` if `root` also has an error column."""
 
     cdef int64_t depth
 
@@ -103,16 +104,16 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Return the columns of `data`. `versions` is an Arrow array of integers, or None for a single version."""
+        """Decode `data` to columns. `versions` is an Arrow array with each row's version, or None for one version."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are also bytes
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are accepted as bytes
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # C can't apply a lower depth limit
+        if limits.depth is None or self.depth <= limits.depth:  # C can't check a limit that a message could exceed
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -135,7 +136,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # succeeded in the C loop
+        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has checked the offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -148,7 +149,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """An encoder of the columns of `message` into the bytes column `value` of `root`. `root` may add errors."""
+    """Encodes the columns of `message` into the bytes column `value` of `root`, which may also have an error column."""
 
     cdef Shape shape
 
@@ -157,7 +158,7 @@ cdef class Encoder(Conversion):
         self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
 
     def encode(self, data, versions, str errors):
-        """Return the encoded rows of `data`. `versions` is an Arrow array of integers, or None for a single version."""
+        """Encode rows of `data`. `versions` is an Arrow array with each row's version, or None for a single version."""
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):

@@ -1,7 +1,7 @@
 /* The main loop of decoding into columns: convert rows of bytes to Arrow buffers, without the GIL.
  *
  * The checks and their order are the same as in decode.h. Functions return 0 or an error code. After an error,
- * tw_truncate removes the whole row, so functions need not undo anything.
+ * tw_truncate removes the whole row, so these functions don't have to undo anything.
  */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* unknown tags are a list of structs with a tag and its bytes */
+    if (s->unknown_slot >= 0) { /* unknown tags are a list of (tag, bytes) structs */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -35,12 +35,11 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read an optional buffer, or a tag section that isn't empty, and store the defaults of the tagged fields that it does
- * not contain. */
+/* Read an optional buffer or a non-empty tag section. Tagged fields that are not in it get their defaults. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
-    uint64_t seen = 0; /* has a bit for each known tag that was read */
+    uint64_t seen = 0; /* one bit per known tag, set once the tag has been read */
     int64_t left = tw_read_entries(s, r), tag = -1, size;
     int more = left < 0 ? -1 : 1, fault = 0;
     while (more > 0 && (more = tw_next_entry(s, r, &left, &tag, &size)) > 0) {
@@ -139,7 +138,7 @@ static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read a struct or a value of fixed width, either of which may be null. */
+/* Read a nested struct or a nullable value of fixed width. Either may be null. */
 static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
 {
     int present = tw_is_present(s, &w->r);
@@ -158,7 +157,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int fault = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are valid, and no column stores them */
+        if (values == NULL && e->kind != TW_BOOL) { /* nothing to validate or to store */
             w->r.p += width * count;
             return 0;
         }
@@ -177,7 +176,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return fault;
 }
 
-/* Read an array without a count, which extends to r->end. */
+/* Read an array without a count. Its elements fill the bytes up to r->end. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;
@@ -211,7 +210,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     count = tw_read_length(r, s->length);
     if (count < 0)
         return count == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
-    /* Check the count before making room: each element needs at least `minimum` bytes. */
+    /* Check the count before allocating memory: each element needs at least `minimum` bytes. */
     if (TW_UNLIKELY(count * s->element->minimum > r->end - r->p || (r->elements -= count) < 0))
         return TW_REFUSED;
     if (s->slot < 0)
@@ -227,7 +226,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read bytes of fixed size. If `values` is NULL, only skip them. */
+/* Read bytes of fixed size into `values`. If `values` is NULL, only skip them. */
 static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)

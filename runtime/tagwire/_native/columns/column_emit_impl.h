@@ -1,7 +1,7 @@
 /* Write single values as bytes, for encoding from columns.
  *
- * The bytes are written directly into the buffer of the result column. A length that precedes its bytes is inserted
- * after they are complete, by moving them.
+ * Values are written directly into the buffer of the result column. If a length must precede its bytes, the bytes are
+ * written first; once they are complete, they are moved and the length is inserted before them.
  */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H
@@ -62,7 +62,8 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
 
 /* ---------------------------------------------------------------- single values */
 
-/* Write an integer that isn't null. Return TW_REFUSED if it is out of range. For uint64, the 64 bits are copied. */
+/* Write an integer that isn't null. Return TW_REFUSED if it is out of range. For a uint64, the 64 bits are copied as
+ * they are. */
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;

@@ -1,7 +1,7 @@
 /* The main loop of encoding from columns: convert rows of Arrow arrays to bytes, without the GIL.
  *
- * Each column of the message has a source, which is an array or a constant. The values that are rejected, and the order
- * of checks, are the same as in encode.h. Functions return 0 or an error code. After an error, the bytes of the row are
+ * Each column of the message reads its values from a source, which is an array or a constant. The checks and their
+ * order are the same as in encode.h. Functions return 0 or an error code. After an error, the bytes of the row are
  * removed.
  */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
@@ -71,8 +71,8 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REFUSED if the row has a value in a field that this version does not have, unless the field is
- * ignorable. */
+/* Check for values that this version can't encode. Return TW_REFUSED if the row has a value in a field that does not
+ * exist in this version and isn't ignorable. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -85,8 +85,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write an entry of a tag section or optional buffer: the field `step`, or if it is NULL, the data of an unknown
- * tag. */
+/* Write one entry of a tag section or optional buffer: the tagged field `step`, or an unknown tag's data if `step` is
+ * NULL. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -105,11 +105,12 @@ static int tw_give_entry(
     if (fault < 0)
         return fault;
     if (draft && !s->counts_tag && e->out->size == place + 2)
-        return TW_REFUSED; /* an entry with length 0 would mark the end of the buffer */
+        return TW_REFUSED; /* an entry without data would have length 0, which marks the end of the buffer */
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Get the tag and the data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or known. */
+/* Get the tag and the data of one entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid, or is the
+ * tag of a known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -124,8 +125,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write known tagged fields, starting at index `*next`, whose tags are below `before`. `bits` has a bit for each known
- * field that must be written. */
+/* Write the known tagged fields with tags below `before`, starting at index `*next`. `bits` has a bit set for each
+ * known field that must be written. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -144,7 +145,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (fault == 0 && tag <= last)
-            return TW_UNTRIED; /* entries must be in tag order */
+            return TW_UNTRIED; /* the map's entries aren't in tag order, so Python sorts them */
         last = tag;
         if (fault == 0)
             fault = tw_give_known(s, e, at, bits, &next, tag);
@@ -202,7 +203,8 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write a struct or a value of fixed width. If it has a marker byte, it may be null; otherwise null is rejected. */
+/* Write a nested struct or a nullable value of fixed width. Null can be written only if the type has a marker byte for
+ * it; otherwise null is rejected. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -108,7 +108,7 @@ int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array)
     exported->frame = frame;
     exported->buffers[0] = b->nulls ? b->valid : NULL;
     exported->buffers[1] = b->values;
-    exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some consumers need an address even for 0 bytes */
+    exported->buffers[2] = b->data != NULL ? b->data : b->values; /* some consumers reject NULL even for 0 bytes */
     array->private_data = exported;
     array->release = tw_release_array;
     array->buffers = exported->buffers;

@@ -9,17 +9,16 @@
 #include "columns/arrow_abi.h"
 #include "columns/column_frames.h"
 
-/* Create a schema with room for its children. Each child is marked as released until the caller fills it in. */
+/* Create a schema with room for its children. Every child is marked as released until the caller fills it in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
-/* Make a schema dictionary-encoded, so that its values are indexes into an array of strings. Releases the schema on
- * failure. */
+/* Make a schema dictionary-encoded: values are indexes into an array of strings. Releases the schema on failure. */
 int tw_make_dictionary_schema(struct ArrowSchema *schema);
 
-/* Export the values of a column as an array. The frame must be complete. */
+/* Export a column's values as an Arrow array. The frame must be complete. */
 int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);
 
-/* Remove all but the first `kept` children of a struct array, and add `child`, which the struct array then owns. */
+/* Drop all but the first `kept` children of a struct array. Append `child`, which the struct array then owns. */
 int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child);
 
 #endif

@@ -23,7 +23,7 @@ cdef void drop_stream(PyObject *capsule) noexcept:
 
 
 cdef void *zeroed(size_t size) except NULL:
-    """Return zeroed memory. As a struct of the Arrow C data interface, it counts as released."""
+    """Allocate zeroed memory. An Arrow C data struct that is all zeros counts as released."""
     cdef void *block = tw_zeroed(1, size)
     if block == NULL:
         raise MemoryError
@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """The complete buffers of an array."""
+    """One array's rows, held in a complete frame."""
 
     cdef tw_frame *frame
 
@@ -70,7 +70,7 @@ cdef class Chunk:
 
 
 cdef class ArrowStream:
-    """Arrow arrays of one type, for consumers of `__arrow_c_stream__` such as pyarrow, polars, duckdb and nanoarrow."""
+    """A stream of Arrow arrays for consumers of `__arrow_c_stream__`, such as pyarrow, polars, duckdb and nanoarrow."""
 
     cdef Shape shape
     cdef object root
@@ -86,7 +86,7 @@ cdef class ArrowStream:
 
     @property
     def schema_text(self):
-        """The Arrow type as a string."""
+        """The Arrow type of the arrays, as a string."""
         return self.root.type_text
 
     def __repr__(self):
@@ -116,7 +116,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return the result of a call: a stream if the input was a stream, otherwise an array."""
+    """Wrap the result of a call as a stream if the input was a stream, and otherwise as an array."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root
@@ -124,7 +124,7 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
     return made
 
 
-# ---------------------------------------------------------------- arrays made on request
+# ---------------------------------------------------------------- streams whose arrays are made on request
 
 
 cdef class Pull:
@@ -147,7 +147,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # ends the stream, unless an array is exported below
+    out.release = NULL  # a released array ends the stream, unless an array is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:

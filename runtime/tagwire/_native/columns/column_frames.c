@@ -71,8 +71,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Free the unused room in a frame's buffers. If `some_kept` is set, do so only if the room exceeds a quarter of the
- * contents, and keep an eighth. */
+/* Free the unused memory at the end of a frame's buffers. If `some_kept` is set, do so only when more than a quarter of
+ * the contents' size is unused, and leave an eighth unused. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

@@ -1,4 +1,4 @@
-"""Import Arrow arrays from capsules, and check that their types fit the required columns."""
+"""Import Arrow arrays from capsules, and check that their types fit the columns they are read into."""
 
 
 cdef class TypeOf:
@@ -66,7 +66,7 @@ cdef object stream_error(ArrowStream_c *stream):
 
 
 cdef tuple take(object value, str what):
-    """Return the Arrow arrays of an object, and whether the object is a stream."""
+    """Return the Arrow arrays that an object exports, and whether the object is a stream."""
     if hasattr(value, "__arrow_c_array__"):
         return [take_array(value)], False
     if hasattr(value, "__arrow_c_stream__"):
@@ -92,7 +92,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """Return a description of the Arrow types that a column of the format `wanted` accepts."""
+    """Describe, for an error message, the Arrow types that a column with the Arrow format `wanted` accepts."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -105,18 +105,18 @@ cdef str format_of(const ArrowSchema_c *schema):
 
 
 cdef object width_in(str format):
-    """Return the number after the colon of an Arrow format; -1 if there is no number or it is too large."""
+    """Return the number after the colon of an Arrow format string; -1 if there is no number or it is too large."""
     number = format.partition(":")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
 
 cdef bint is_time(str format):
-    """Return whether a format means timestamps or durations, which are int64. The third letter is their unit."""
+    """Return whether an Arrow format means timestamps or durations (int64). The third letter is the unit."""
     return format.startswith(("ts", "tD"))
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set the kind of a source from its Arrow format; TW_SOURCE_NULL if the format is not supported."""
+    """Set a source's kind and width from its Arrow format. An unsupported format sets the kind to TW_SOURCE_NULL."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -143,7 +143,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str wanted):
-    """Return whether a source of this format can provide the values of a column of the format `wanted`."""
+    """Return whether an array of this Arrow format can provide the values for a column of the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -162,7 +162,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Use an imported array as the source for a column of the format `wanted`. Does not read the array's children."""
+    """Set up an imported array, but not its children, as the source of a column of the format `wanted`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -190,7 +190,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # no bytes, but not NULL
+            s.data = s.values  # an address that isn't NULL, for an array without bytes
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the version array for each row array. If all rows have the same version, the arrays are None."""
+    """Return the array of versions for each array of rows; None for each if all rows have the same version."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

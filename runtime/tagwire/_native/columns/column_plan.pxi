@@ -1,11 +1,11 @@
-"""Column plans: the same structs and fields as in object plans, but with columns in place of slots."""
+"""Column plans describe the same structs and fields as object plans, but store values in columns instead of slots."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # the deepest nesting of structs, because each level takes a frame on the C stack
+    DEEPEST_COLUMNS = 100  # deepest supported nesting of structs, because each level uses part of the C stack
 
 
 cdef class ColumnBuilder(PlanBuilder):
-    """A builder of the column plan for one version."""
+    """Builds the column plan for one version of a message."""
 
     cdef Shape shape
     cdef dict unused
@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set the columns that get their default if the tag section is empty."""
+        """List the columns that must be set to their default if a row's tag section is empty."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -52,7 +52,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """Set the columns of fields that exist only in other versions."""
+        """List the columns of the fields that exist only in other versions."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}
@@ -81,7 +81,7 @@ cdef class ColumnBuilder(PlanBuilder):
 
 
 cdef class Table:
-    """The plans of all versions, from the lowest version on."""
+    """The column plans of all versions of a message, from the lowest version on."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -105,7 +105,7 @@ cdef class Table:
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """Return the layout for the version of a row. Raises UnsupportedVersionError."""
+        """Return the layout for the version of a row. Raises UnsupportedVersionError if there is none."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)
@@ -116,12 +116,12 @@ cdef class Table:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Return a limit as a number. None means unlimited."""
+    """Convert a limit to a 64-bit number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the exception for an error code that does not concern the bytes or values of a row."""
+    """Raise the exception for an error code that invalid bytes or values can't cause, such as TW_NO_MEMORY."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

@@ -1,4 +1,5 @@
-/* The loops over rows for decoding and encoding, which choose the plan of each row and remove rejected rows. */
+/* The loops over rows for decoding and encoding. They select the plan for each row's version and remove rejected
+ * rows. */
 #ifndef TAGWIRE_COLUMN_ROWS_H
 #define TAGWIRE_COLUMN_ROWS_H
 
@@ -9,27 +10,27 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* The arguments for decoding that are common to all rows of a call. */
+/* Conversion settings shared by all rows in a call. */
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* version of each row; NULL if all rows have the version of `tables[0]` */
-    const tw_struct *const *tables; /* plans by version, beginning with version `low`; NULL for missing versions */
+    const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
+    const tw_struct *const *tables; /* plans by version: `tables[0]` is for version `low`; NULL if there is none */
     int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits for each row */
-    int32_t value, error;          /* columns of the result; `error` is -1 without an error column */
-    int nulls_bad;                 /* whether a rejected row becomes null at once, not converted by the interpreter */
-    int tried;                     /* for decoding: 0 if all rows are left to the interpreter */
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits that apply to each row */
+    int32_t value, error;          /* result columns for values and for errors; `error` is -1 if there is none */
+    int nulls_bad;                 /* whether a rejected row becomes null without trying the interpreter */
+    int tried;                     /* for decoding: whether the C loop is used; 0 leaves all rows to the interpreter */
 } tw_conversion;
 
 typedef struct {
-    tw_frame *frame;           /* frame that holds the result columns */
-    tw_buffers *out;           /* the result column of encoded bytes */
-    const tw_column *columns;  /* columns of the message */
-    const tw_source *sources;  /* for each column, where its values come from */
+    tw_frame *frame;           /* the frame that holds the result columns */
+    tw_buffers *out;           /* the column in `frame` that receives the encoded bytes */
+    const tw_column *columns;  /* description of the message's columns */
+    const tw_source *sources;  /* where each column of the message gets its values */
 } tw_emitter;
 
-/* Convert rows, beginning with row `*row`, up to the first row that must be left to Python. Return 0, or the error code
- * of this row, whose number is then in `*row`. The frame ends before this row. */
+/* Convert rows, starting with row `*row`, and stop at the first row that must be left to Python. Return 0, or that
+ * row's error code with its number in `*row`. The frame then holds only the rows before it. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -1,11 +1,14 @@
-"""The C table of columns, made from a tree of `tagwire.arrow.shape.Column` objects."""
+"""The C table that describes columns, made from a tree of `tagwire.arrow.shape.Column` objects."""
 
 cdef enum:
     MOST_COLUMNS = 1 << 16
 
 
 cdef class Shape(Owner):
-    """A tree of columns as a table: each column before its children, with the levels in which columns grow together."""
+    """A tree of columns as a C table, with each column before its children.
+
+    Columns that always have the same number of values, such as the fields of a list's elements, form a level.
+    """
 
     cdef readonly object root
     cdef list nodes
@@ -31,7 +34,7 @@ cdef class Shape(Owner):
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Fill in the table entries of a column and its descendants. Return the index after them."""
+        """Fill in the table entries for a column and its descendants. Return the index after the last one."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -46,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative for a type that native code can't handle
+                kind_of(column.wire)  # raises NotNative if the native code can't handle the type
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
@@ -87,7 +90,7 @@ cdef class Shape(Owner):
         return 0
 
     cdef tw_frame *frame(self, int64_t rows, int64_t most) except NULL:
-        """Return empty buffers with room for `rows` rows."""
+        """Return a new frame with room for `rows` rows."""
         cdef tw_frame *frame
         with nogil:
             frame = tw_new_frame(self.columns, self.count, self.levels, self.levels_count, rows, most)
@@ -96,7 +99,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column. Used only for rows that the C loop rejected."""
+        """Store a Python value in a column. Used only for rows that the C loop left to Python."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -131,7 +134,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, with at most `most` bytes in total: see column_pool.h. Threads may share it."""
+    """A pool of frames for reuse, limited to `most` bytes in total: see column_pool.h. Threads may share it."""
 
     cdef tw_pool *pool
 
@@ -144,18 +147,18 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Return an empty frame with room for `least` to `most` rows; NULL if there is none."""
+        """Take an empty frame with room for `least` to `most` rows out of the pool. Return NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Let a frame return to this pool when nobody holds the frame any more. Return the frame."""
+        """Make this pool the frame's owner, to which the last holder's release returns the frame. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame for `rows` rows: a spare frame of similar size, or a new frame."""
+        """Return an empty frame for `rows` rows: one of about that size from the pool, or a new frame."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))
@@ -168,7 +171,7 @@ cdef class Spares:
 
 
 cdef int check(int fault) except -1:
-    """Raise the exception for an error code from a function that stores a value."""
+    """Raise the exception for the error code of a function that stores a value."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_TOO_LONG:
@@ -188,7 +191,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return a value as bytes in the form of an Arrow buffer. For None, return any bytes of the right width."""
+    """Return a value as the bytes that an Arrow buffer holds for it. None becomes filler bytes of the right width."""
     if format == "u":
         return value.encode()
     if format == "z":
@@ -201,10 +204,10 @@ cdef bytes packed(str format, object value):
 
 
 cdef object attribute(object value, str name):
-    """Return a field of a data class instance or of a dict."""
+    """Return the value of a field, from a data class instance or from a dict."""
     return value[name] if isinstance(value, Mapping) else getattr(value, name)
 
 
 cdef list pairs(object tags):
-    """Return unknown tags as a list of map entries, in tag order."""
+    """Convert unknown tags to the entries of an Arrow map, in tag order."""
     return [{"key": tag, "value": tags[tag]} for tag in sorted(tags)]

@@ -1,8 +1,8 @@
 /* Read values by index from imported Arrow arrays of any supported encoding.
  *
  * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
- * checked against each other, and against the length of what they point to if this length is known. Everything else
- * must be trusted, as by every consumer, since the array comes from the same process.
+ * checked against each other, and against the length of the child or buffer that they point into, if its length is
+ * known. Like every consumer, this code has to trust the rest, which comes from the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
@@ -12,30 +12,30 @@
 
 enum tw_source_kind {
     TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT,
-    TW_SOURCE_BYTES,      /* strings or bytes: offsets of `width` bytes into `data` */
-    TW_SOURCE_VIEWS,      /* strings or bytes: views of 16 bytes that contain the value or point into a buffer */
-    TW_SOURCE_BLOCKS,     /* bytes of fixed size: `width` bytes per value */
-    TW_SOURCE_LIST,       /* lists: offsets of `width` bytes into the child */
-    TW_SOURCE_BLOCK_LIST, /* lists of fixed size: `width` elements per value */
+    TW_SOURCE_BYTES,      /* strings or bytes: `values` has offsets of `width` bytes each, pointing into `data` */
+    TW_SOURCE_VIEWS,      /* strings or bytes: 16-byte views, which contain the value or point into a buffer */
+    TW_SOURCE_BLOCKS,     /* bytes of fixed size: `width` bytes for each value */
+    TW_SOURCE_LIST,       /* lists: `values` has offsets of `width` bytes each, pointing into the child */
+    TW_SOURCE_BLOCK_LIST, /* lists of fixed size: `width` child elements for each value */
     TW_SOURCE_STRUCT
 };
 
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether all indexes have the same value, namely the default of a field that the array does not have */
+    /* whether the source is not an array but one value for all rows: the default of a field that the input lacks */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* validity bits; NULL if no value is null */
-    const uint8_t *values;  /* the buffer of values, bits, offsets or views */
+    const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
+    const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* for views: the array's buffers, which contain data from the third buffer on */
-    int64_t data_count;     /* for views: number of buffers with data */
-    const tw_source *child; /* for lists: the source of their elements */
+    const void **buffers;   /* for views: all buffers of the array; data starts in the third */
+    int64_t data_count;     /* for views: how many of `buffers` contain data */
+    const tw_source *child; /* for lists: the source that provides their elements */
 };
 
-/* Return where the buffers store the value at an index. */
+/* Return the index within the buffers at which a value is stored, given its index in the source. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
 /* Return whether the value at an index is not null. */
@@ -60,11 +60,11 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* uint64: the int64 with the same bits, which tw_source_int checks */
+        return number8; /* a uint64 is returned as the int64 with the same bits; tw_source_int detects overflow */
     }
 }
 
-/* Read an integer into `number`. Return 0, or -1 for a uint64 that does not fit in an int64. */
+/* Read an integer into `number`. Return 0, or -1 if a uint64 value does not fit in an int64. */
 static inline int tw_source_int(const tw_source *s, int64_t at, int64_t *number)
 {
     *number = tw_source_number(s->values, tw_source_index(s, at), s->width, s->is_signed);
@@ -84,8 +84,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get where a value begins in the child or data, and its size. Return 0, or TW_BAD_INPUT if the offsets are
- * impossible. */
+/* Get the start and the size of a value within the child array or data buffer. Return 0, or TW_BAD_INPUT if the offsets
+ * are inconsistent. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -106,7 +106,7 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
         return *size < 0 ? TW_BAD_INPUT : 0;
     if (buffer < 0 || buffer >= s->data_count || from < 0)
         return TW_BAD_INPUT;
-    /* The last buffer contains the sizes of the data buffers. */
+    /* An array of views has one more buffer at the end, which contains the sizes of the data buffers. */
     if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
         return TW_BAD_INPUT;
     *data = (const uint8_t *)s->buffers[2 + buffer] + from;
@@ -130,7 +130,8 @@ static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t 
     return 0;
 }
 
-/* Get the index of a list's first element in the child, and the number of its elements. Return 0 or TW_BAD_INPUT. */
+/* Get the index of a list's first element in the child array, and the number of its elements. Return 0 or
+ * TW_BAD_INPUT. */
 static inline int tw_source_elements(const tw_source *s, int64_t at, int64_t *from, int64_t *count)
 {
     if (s->kind == TW_SOURCE_BLOCK_LIST) {

@@ -1,11 +1,12 @@
-/* Read single values from bytes into columns. */
+/* Decode single values from the wire into columns. */
 #ifndef TAGWIRE_COLUMN_TAKE_IMPL_H
 #define TAGWIRE_COLUMN_TAKE_IMPL_H
 
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for tw_put_short. The 16 bytes from index 16 - n on select the high bits of the first n bytes of a string. */
+/* Masks for tw_put_short, which tests whether a string is ASCII. The 16 bytes starting at index 16 - n select the high
+ * bit of each of the first n bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -16,7 +17,8 @@ static const uint8_t tw_high_bits[32] = {
         memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
     } while (0)
 
-/* Read a value of fixed width at `p`; the caller has checked the size. If `values` is NULL, only validate the value. */
+/* Decode the value of fixed width at `p`; the caller has checked that enough bytes are left. If `values` is NULL, only
+ * validate it. */
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
@@ -108,8 +110,9 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
     return 1;
 }
 
-/* Read a string or bytes preceded by their length, or null. `place` is the caller's local copy of the position, because
- * the compiler must assume that stores into columns may change the reader. */
+/* Read a length and the string or bytes that follow it, or null. `place` is the caller's local copy of the read
+ * position. It is not read from the reader because the compiler must assume that stores into columns may change the
+ * reader. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;

@@ -1,8 +1,8 @@
-"""Use Arrow arrays as the sources of a message's fields, and convert rejected rows to objects."""
+"""Use Arrow arrays as the sources of a message's fields, and convert rejected rows to Python objects."""
 
 
 cdef class Sources:
-    """The source of each column of a shape: an array, or a constant if the input does not have this field."""
+    """The source of each column of a shape: an input array, or a constant if the input lacks the field."""
 
     cdef Shape shape
     cdef Imported rows
@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # libraries name the fields of map entries differently
+            given = names  # Arrow libraries name a map's fields differently
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Let a column have its default in all rows."""
+        """Use a column's default as its value in all rows."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets
@@ -95,7 +95,7 @@ cdef class Sources:
     # ------------------------------------------------------------ objects
 
     cdef object value(self, int32_t index, int64_t at, list path):
-        """Return a value in the form that message objects have. `path` is the location for EncodeError."""
+        """Return a column's value as message objects hold it. `path` is the field's location for EncodeError."""
         cdef const tw_source *source = &self.at[index]
         cdef const uint8_t *data
         cdef int64_t number = 0, size = 0
@@ -119,7 +119,7 @@ cdef class Sources:
             raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
+            return found.decode(errors="surrogateescape")  # encoding rejects the surrogates
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):
@@ -159,4 +159,4 @@ cdef class Sources:
 
 
 class Repeated(Exception):
-    """A map contains the same tag twice, which a Python mapping can't represent."""
+    """Raised if a map contains the same tag twice, which a Python dict can't represent."""

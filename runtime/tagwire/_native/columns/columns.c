@@ -59,7 +59,7 @@ int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
     if (room < needed)
         room = needed;
     if (room > frame->most)
-        room = frame->most; /* the offsets can't express more */
+        room = frame->most; /* more bytes would overflow the offsets */
     if (tw_resize(&b->data, room) < 0)
         return TW_NO_MEMORY;
     b->room = room;
@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    for (int32_t c = 0; c < frame->columns_count; c++) { /* a list is reached before its elements */
+    for (int32_t c = 0; c < frame->columns_count; c++) { /* a list's column is processed before its elements' columns */
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;
         int64_t length = frame->levels[column->level].length;

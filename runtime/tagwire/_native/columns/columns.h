@@ -1,9 +1,10 @@
-/* Growing columns: the buffers of an Arrow array, to which rows are added and from which a rejected row is removed.
+/* Growing columns: the buffers of an Arrow array. Rows are appended to them, and a rejected row is removed again.
  *
- * All columns are in one table, each before its children. Columns that grow together form a level: level 0 has the
- * rows, and each list column has another level for its elements. A value is written at its index within the level, and
- * room is made for a whole array at once. Columns have no counts of their own, so the offsets of lists suffice to
- * remove a row. Validity bitmaps start with all bits set, and only nulls change them.
+ * All columns are in one table, each before its children. Columns that always have the same number of values form a
+ * level: level 0 contains one value per row, and each list column has another level for its elements. A value is
+ * written at its index within the level, and memory is allocated for a whole array of values at once. Columns don't
+ * count their values, so a row can be removed by looking only at the offsets of lists. Validity bitmaps start with all
+ * bits set, so that only nulls have to change them.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
  */
@@ -15,15 +16,16 @@
 enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT };
 
 enum tw_column_fault {
-    TW_REFUSED = -1,   /* the layout rejects the bytes or the value */
+    TW_REFUSED = -1,   /* the bytes or the value are invalid according to the layout */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* a column has more elements or bytes than its offsets can express */
+    TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
-    TW_BAD_INPUT = -5, /* an inconsistent Arrow array */
-    TW_UNTRIED = -6,   /* left to the interpreter, which may accept the row */
+    TW_BAD_INPUT = -5, /* the input is an inconsistent Arrow array */
+    TW_UNTRIED = -6,   /* C did not try the row; the interpreter may accept it */
 };
 
-/* Memory functions that Python's tools can trace. The limited API has them only since 3.13. */
+/* Allocation functions that Python's memory tools, such as tracemalloc, can observe. The limited API provides them only
+ * since Python 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -33,49 +35,49 @@ enum tw_column_fault {
 #  define tw_free PyMem_RawFree
 #endif
 
-/* The type and default of a column. It never changes, so threads can share it. */
+/* The type and the default of a column. Threads can share it, because it never changes. */
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* for integers: whether the type is signed */
+    uint8_t is_signed;   /* for integer columns: whether the type is signed */
     uint8_t null_default;
-    int32_t width;       /* bytes per value; 0 if the width is not fixed */
-    int32_t end;         /* index in the table after the column's last descendant */
+    int32_t width;       /* width of a value in bytes; 0 if it varies */
+    int32_t end;         /* the column's descendants end before this index in the table */
     int32_t level;
-    int32_t inner;       /* for lists: level of their elements */
-    int64_t size;        /* size of the default in bytes */
-    const uint8_t *value; /* the default, encoded as in the column's buffers */
+    int32_t inner;       /* for list columns: the level of the list elements */
+    int64_t size;        /* size of the default `value` in bytes */
+    const uint8_t *value; /* the column's default, encoded as in its buffers */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* values from this index on have unchanged validity bits */
-    int32_t first, end;  /* range of columns that contains all columns of the level */
+    int64_t touched;     /* validity bits from this index on are still in their initial state */
+    int32_t first, end;  /* the columns from `first` up to `end` include all columns of the level */
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls, or if a complete column has none */
+    /* validity bits; NULL if the column can't have nulls, or is complete and has none */
     uint8_t *valid;
-    uint8_t *values;     /* the values, bits, or int32 offsets */
-    uint8_t *data;       /* contents of strings and bytes, to which the offsets refer */
-    int64_t size, room;  /* used and allocated size of `data` */
-    int64_t nulls;       /* number of nulls, counted when the frame is complete */
+    uint8_t *values;     /* the column's values, bits, or int32 offsets */
+    uint8_t *data;       /* for strings and bytes: their contents, to which the offsets refer */
+    int64_t size, room;  /* bytes of `data` that are in use, and that are allocated */
+    int64_t nulls;       /* number of nulls; counted when the frame is completed */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
 typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
-    int64_t holders;     /* number of references: exported arrays, and the code that fills the frame */
+    int64_t holders;     /* reference count: one for each exported array, and one for the code that fills the frame */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* a copy, since the frame outlives the plan */
+    tw_column *columns;  /* the frame's own copy of the columns, because it outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each column: the dictionary that its values index, or NULL */
-    int64_t most;        /* limit for the elements of a list column, and for the bytes of a string column */
-    tw_pool *pool;       /* pool to which the last holder returns the frame, or NULL */
-    tw_frame *next;      /* next frame in the pool */
-    int64_t bytes;       /* total size of the buffers while the frame is in the pool */
+    tw_frame **words;    /* for each column: the dictionary that its values index into, or NULL */
+    int64_t most;        /* limit for the elements of a list column or the bytes of a string column */
+    tw_pool *pool;       /* the pool that gets the frame back when its last holder releases it, or NULL */
+    tw_frame *next;      /* the next frame in the pool's list */
+    int64_t bytes;       /* total size of the buffers, set while the frame is in the pool */
 };
 
 #if defined(_MSC_VER)
@@ -112,7 +114,7 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
 
 /* ---------------------------------------------------------------- growing */
 
-/* Change the size of a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
+/* Reallocate a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
 /* Return the size in bytes of a column's main buffer for `count` values. */
@@ -130,10 +132,10 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* The slow paths of tw_reserve and tw_put_bytes. They allocate memory. */
+/* The slow paths of tw_reserve and tw_put_bytes, taken when memory must be allocated. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
-/* Make room for `needed` values, including the existing values, in all columns of a level. */
+/* Make room for a total of `needed` values in each column of a level. */
 static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
@@ -149,7 +151,8 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for `size` bytes of strings in a column, and some more, since growing again would copy the strings. */
+/* Make room for another `size` bytes of string data in a column. Allocates more than that, since each reallocation
+ * copies the data. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
@@ -157,7 +160,7 @@ static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size
 
 /* ---------------------------------------------------------------- values */
 
-/* Copy a few bytes as two overlapping words. Most strings are short, so that a call to memcpy would take longer. */
+/* Copy a few bytes as two words that may overlap. Most strings are so short that calling memcpy would take longer. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -195,15 +198,16 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. A column that isn't nullable gets a placeholder instead; one of its parents is then null. */
+/* Store a null. A column that isn't nullable gets a placeholder, which is never seen because one of its parents is
+ * null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
-/* Store the default of a column. */
+/* Store a column's default at this index. */
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
 
 /* ---------------------------------------------------------------- removing a row */
 
-/* Remove all rows from row `rows` on, and their contents in all columns. */
+/* Remove row `rows` and all rows after it from all columns. */
 TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);
 
 #endif

@@ -1,7 +1,7 @@
-/* Read records of the form of magic 2 into columns, with the functions of magic2_impl.h, which are also used for JSON
- * lines and moved records.
+/* Read records in the format of magic 2 into columns, with the functions of magic2_impl.h. These functions are also
+ * used to write JSON lines and to move records.
  *
- * Records of all other forms are read item by item (record_walk_impl.h).
+ * Records of other formats are read item by item (record_walk_impl.h).
  */
 #ifndef TAGWIRE_MAGIC2_COLUMNS_IMPL_H
 #define TAGWIRE_MAGIC2_COLUMNS_IMPL_H
@@ -54,7 +54,7 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Pass the headers of a record to their sink. Most records have none, which is the fast path. */
+/* Store a record's headers in the sink for headers. Most records have none, so that case is the fast path. */
 static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
 {
     if (TW_UNLIKELY(headers.count))
@@ -70,7 +70,7 @@ static inline int tw_sink_attributes(
     return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
 }
 
-/* Read the record at the reader's position, and pass each item to its sink. Return 0 or an error code. */
+/* Read the record at the reader's position, and store each item in its sink. Return 0 or an error code. */
 static inline int tw_take_magic2(
     const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
 {

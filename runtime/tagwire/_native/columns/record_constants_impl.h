@@ -1,18 +1,18 @@
-/* Columns with one value for all records of a batch. It is computed from the batch header, and stored in many rows at
- * once. */
+/* Columns with the same value for all records of a batch. The value is computed from the batch header, and stored in
+ * many rows at once. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
 #include "columns/record_walk_impl.h"
 
-/* Compute the value of a constant for the open batch. Return 1, or 0 for null. */
+/* Compute a constant's value for the open batch. Return 1, or 0 if it is null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* in range, since the bits were checked */
+        *x = c->words[*x]; /* the index is in range, because reading the header checked the bits */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -30,7 +30,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Store null in the rows from `first` up to `end` of a column of numbers or bits. */
+/* Store nulls in the rows from `first` up to `end` of a column of numbers or bits. */
 static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -42,7 +42,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* Store a constant in the rows from `first` up to `end`, for which there is room. */
+/* Store a constant's value in the rows from `first` up to `end`. The caller has made room for them. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -1,10 +1,10 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the only known version of these frames */
-/* Returned in place of a version if the type of a payload is not the requested type. */
+#define TW_METADATA_FRAME 1 /* the only frame version known so far */
+/* The result if a payload's type is not the requested type. Not a valid version. */
 #define TW_NO_TYPE INT64_MIN
 
-/* Return the bytes in a row of a column, and set `size`; NULL for null. */
+/* Get the bytes value in a row of a column, and set `size`. Return NULL if the value is null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -15,8 +15,7 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Return the version of a payload whose type is `wanted`, and move `r` to its body; TW_NO_TYPE if it has another
- * type. */
+/* Move `r` to the body of a payload, and return the payload's version. Return TW_NO_TYPE if its type isn't `wanted`. */
 static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
@@ -27,8 +26,8 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* The payload is too short for a version. No message has version -1, so decoding will reject the
-                    * payload. */
+        return -1; /* The payload is too short to contain a version. No message has version -1, so decoding rejects
+                    * the payload. */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

@@ -1,4 +1,4 @@
-/* Read the record type, the version, or both, which precede a message in a log record.
+/* Read the record type or the version, or both, which precede the message in a log record.
  *
  * Sources: Kafka's coordinator record serializers, KIP-631. `tagwire.frames.record_frames` has the corresponding
  * layouts.
@@ -10,8 +10,8 @@
 
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
-/* For each record in `from`, store the body and the version of its payload in the two columns of `to`, which has room.
- * Store null for payloads of other types, and for control records, which the column `control` identifies. */
+/* For each record in `from`, store its payload's body and version in the two columns of `to`, where there is room.
+ * Store null if the payload has another type, or if the column `control` marks the record as a control record. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to);
 

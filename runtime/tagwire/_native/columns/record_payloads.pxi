@@ -1,4 +1,4 @@
-"""Decode messages from the keys and values of records into an additional column."""
+"""Decode the messages in the keys and values of records, and add them as a column."""
 
 cdef dict PAYLOADS = {
     "coordinator-key": TW_COORDINATOR_KEY,
@@ -9,7 +9,7 @@ cdef dict PAYLOADS = {
 
 @final
 cdef class Part(ArrowArray):
-    """A column of an array, which is exported as an array."""
+    """Wraps one column of an array, so that it can be exported as an array of its own."""
 
     cdef int32_t index
 
@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """An array with its last column replaced by another array."""
+    """Wraps an array whose last column is replaced with another array when it is exported."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -41,10 +41,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return the columns of `root`. The last column is `decode(data, versions)`, the decoded messages.
+    """Return the columns of `root`, the last of which has the decoded messages, the result of `decode(data, versions)`.
 
-    `kind` is the kind of message. In records of coordinators and metadata logs, messages are payloads of type
-    `api_key`, each in its own version. For other kinds, all values are messages, and `versions` is None.
+    For the kinds of records in coordinator and metadata logs, messages are the payloads of type `api_key`, each with
+    its own version. For other kinds, every record value is a message and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

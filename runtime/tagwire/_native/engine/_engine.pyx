@@ -1,8 +1,8 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Encode and decode messages by a plan of their layout, without a Python call for each field.
 
-One engine serves all messages, including messages that users define, since its only input is a `tagwire.layout.Layout`.
-The main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read
+One engine serves all messages, even those defined by users, because its only input is a `tagwire.layout.Layout`. The
+main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read
 docs/engine.md first.
 """
 
@@ -68,9 +68,9 @@ __all__ = [
     "to_json_text",
 ]
 
-cdef int TAG_MAX = 0xFFFF  # the highest tag in the draft dialect
+cdef int TAG_MAX = 0xFFFF  # the highest tag of the draft dialect's optional buffers
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
-cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, which is faster to read than a Python global
+cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global takes longer
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

@@ -1,4 +1,5 @@
-/* Base64 in JSON: bytes use the standard alphabet with padding, UUIDs the URL-safe alphabet without padding. */
+/* Base64 as used in JSON: the standard alphabet with padding for bytes, the URL-safe alphabet without padding for
+ * UUIDs. */
 #ifndef TAGWIRE_BASE64_H
 #define TAGWIRE_BASE64_H
 
@@ -12,10 +13,12 @@ static TW_MAYBE_UNUSED const char tw_base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZa
 
 static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
 
-/* Encode six bytes as eight characters of the standard alphabet, and return them in one 64-bit number whose lowest
- * byte is the first character. Each byte of `six` holds one six-bit index. A character's code is its index plus 65,
- * corrected for indexes from 26 (lowercase letters), 52 (digits), 62 (+) and 63 (/), so all eight are computed at
- * once. */
+/* Encode six bytes as eight characters of the standard alphabet. Return the characters as a 64-bit number whose lowest
+ * byte is the first character.
+ *
+ * Each byte of `six` holds one six-bit index. A character's code is its index plus 65, corrected for indexes from 26
+ * (lowercase letters), 52 (digits), 62 (+) and 63 (/). The corrections are computed for all eight characters at once.
+ */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -27,7 +30,7 @@ static inline uint64_t tw_base64_of_six(const uint8_t *p)
     return six + 'A' * each + from26 * 6 + from63 * 3 - from52 * 75 - from62 * 15;
 }
 
-/* Encode bytes as base64 without padding. Return the end of the output. */
+/* Write bytes as base64 without padding to `out`. Return the end of the output. */
 static inline char *tw_put_base64(char *out, const uint8_t *p, int64_t size, const char *alphabet)
 {
     for (; size >= 3; p += 3, size -= 3) {
@@ -74,8 +77,8 @@ static inline int tw_base64_bits(uint8_t letter, int url)
     return letter == (url ? '-' : '+') ? 62 : letter == (url ? '_' : '/') ? 63 : -1;
 }
 
-/* Decode `size` base64 characters without padding into `out`. Return the number of bytes written, or -1 if the
- * characters are invalid. `url` selects the URL-safe alphabet. */
+/* Decode `size` base64 characters without padding into `out`. Return the number of bytes written, or -1 if a character
+ * is invalid. `url` selects the URL-safe alphabet. */
 static inline Py_ssize_t tw_get_base64(uint8_t *out, const uint8_t *p, Py_ssize_t size, int url)
 {
     uint32_t bits = 0;

@@ -1,4 +1,4 @@
-"""Read and build batches of magic 2, each in one native call. None as a result means that Python must do it."""
+"""Read and build batches of magic 2, each in one native call. A result of None means that Python must do it instead."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -11,7 +11,7 @@ cdef extern from "engine/crc32c.h":
     uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
 
 cdef enum:
-    # Positions in the header of a batch of magic 2. Source: Kafka's documentation of record batches.
+    # Byte offsets within a magic 2 batch header. Source: Kafka's documentation of record batches.
     LENGTH_AT = 8
     EPOCH_AT = 12
     MAGIC_AT = 16
@@ -25,30 +25,31 @@ cdef enum:
     SEQUENCE_AT = 53
     COUNT_AT = 57
     HEADER_SIZE = 61
-    # Masks and values for the bits of a batch's attributes.
+    # Masks and values of the bits in a batch's attributes.
     COMPRESSION = 7
     HIGHEST_CODEC = 4
     APPEND_TIME = 1 << 3
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
 
-cdef object TRUE = True  # a Python object; Cython converts a bare `True` to a number
+cdef object TRUE = True  # as a Python object, because Cython converts a bare `True` to a C number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 
 
 @final
 @no_gc_clear
 cdef class Magic2:
-    """A reader and builder for batches of magic 2.
+    """Reads and builds batches of magic 2.
 
-    `batch` is the class of the batches. `names` are the inputs of `records` for base offset, base timestamp and scale.
+    `batch` is the class of the batches. `names` lists the inputs of `records` for base offset, base timestamp and
+    scale.
     """
 
     cdef object batch, format
     cdef Elements records
     cdef tw_class made
     cdef Py_ssize_t slots[8]
-    cdef int64_t least  # minimum size of a record in bytes
+    cdef int64_t least  # minimum size of an encoded record in bytes
     cdef int offset_place, timestamp_place, scale_place
 
     def __cinit__(self, batch, format, Elements records, names):
@@ -66,7 +67,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos`; None if Python must read it. `BatchReader` explains the other parameters."""
+        """Return the batch at `pos`; None if Python must read it. See `BatchReader` for the other parameters."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -98,7 +99,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over a batch's records; None if the batch was read before, is compressed or has limits."""
+        """Return an iterator over a batch's records. None if it was read before, is compressed, or has limits."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -136,7 +137,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """Return an empty `Gathering` with a base offset and a base timestamp, which must be 64-bit integers."""
+        """Return an empty `Gathering` for records relative to this offset and timestamp, which must be 64-bit ints."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
@@ -147,14 +148,14 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """Return the batch of a builder's records; None if settings other than producer and offsets were changed."""
+        """Build a builder's batch. None if the builder has settings other than producer and offsets."""
         cdef Gathering gathering
         cdef int64_t numbers[4]
         cdef int64_t offset, wanted, last
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # no builder has received a record yet
+        if BUILDER[GATHERED] == 0:  # no record has been appended to any builder yet
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -204,7 +205,7 @@ cdef class Magic2:
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return an attribute of a builder; None if the attribute was deleted."""
+    """Return the value of a builder's attribute; None if the attribute was deleted."""
     cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
     return None if value == NULL else <object>value
 
@@ -212,10 +213,10 @@ cdef inline object setting(object builder, Py_ssize_t index):
 @final
 @no_gc_clear
 cdef class BatchReader:
-    """A reader of batches that may be of magic 2. It calls `otherwise(buf, pos)` for all other batches.
+    """Reads batches that may be of magic 2, and calls `otherwise(buf, pos)` for all others.
 
-    Another format may have its magic after a length of variable size. `other_length_at` is the position of this length
-    (-1 if there is no such format), and `other_gap` is the number of bytes between the length and the magic.
+    Another format may have its magic byte after a varint length. In this case, `other_length_at` is the position of the
+    length in a batch (otherwise -1), and `other_gap` is the number of bytes between the length and the magic byte.
     """
 
     cdef Magic2 plan

@@ -1,4 +1,4 @@
-"""`decode`, `encode` and related methods as attributes of message classes, which run without Python code in between.
+"""`decode`, `encode` and related methods as attributes of message classes. Calling them runs no Python code.
 
 `C.decode` is a method of the class's codec, so a call creates no bound method. `m.encode` is a method descriptor, as in
 built-in types. CPython calls all of these methods through vectorcall. Each method looks up the plan of the requested
@@ -6,13 +6,13 @@ version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # number of versions in the table; all other versions need a dict lookup
+    TABLE = 64  # number of versions in the table; other versions are looked up in a dict
 
 
 @final
 @no_gc_clear
 cdef class Codec:
-    """The plans for all versions of one message."""
+    """The plans of one message, one for each version."""
 
     cdef readonly object message
     cdef PyTypeObject *cls
@@ -27,7 +27,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """Return a dict of the methods to set on the message class."""
+        """Return a dict of the methods to add to the message class."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,
@@ -53,7 +53,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return the plan of a version; None if the pure engine serves that version. Raises UnsupportedVersionError."""
+        """Return the plan of a version; None if pure Python serves it. Raises UnsupportedVersionError."""
         cdef int64_t index
         if tw_exact_int(version, &index):
             index -= self.low
@@ -91,7 +91,7 @@ cdef PyMethodDef ENCODED_SIZE
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
-    """Fill in a method definition. The docstring `doc` must begin with the signature."""
+    """Fill in the C definition of a method. Its docstring `doc` must begin with the signature."""
     method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, flags, doc
     return 0
 
@@ -108,7 +108,7 @@ define(
 
 
 cdef object descriptor(object cls, PyMethodDef *method):
-    """Return a method descriptor, which binds a C function to the objects of a class."""
+    """Return a method descriptor, which binds a C function to objects of a class."""
     return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
 
 
@@ -138,7 +138,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """Return a borrowed reference to the version, which must be the only argument. It may be positional or named."""
+    """Return the only argument, the version, as a borrowed reference. It may be passed by position or by name."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
@@ -147,10 +147,10 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan for one version of a message's class; None if the pure engine serves that version."""
+    """Return the plan for a message's class in one version; None if pure Python serves that version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        codec = <Codec>found  # a strong reference: making a plan runs Python code that may replace the codec
+        codec = <Codec>found  # strong reference: creating a plan runs Python code, which might replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # the message's class is a subclass that inherits these methods
+    return Codec(type(message)).plan(version)  # a subclass of the message's class has inherited these methods

@@ -1,8 +1,8 @@
-"""Native selections: read the chosen fields of a message as rows, and write new values into the message's bytes.
+"""Native selections: read the selected fields of a message as rows, and write new values into the message's bytes.
 
 The fast path reports only success or failure. For invalid bytes, walk.h finds the position, and the interpreter raises
-the error. For rejected or rare values, `rewrite` returns None, and Python rewrites the message
-(`tagwire.selection.splicing`).
+the error. For values that are rejected or that C does not support, `rewrite` returns None, and Python rewrites the
+message (`tagwire.selection.splicing`).
 """
 
 from libc.string cimport memset
@@ -11,7 +11,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing(Owner):
-    """The C structs for the paths of a selection, in one version of its message. Raises NotNative."""
+    """The C structs for a selection's paths in one version of its message. Raises NotNative if C can't read them."""
 
     cdef const tw_choice *root
     cdef Plan plan
@@ -32,10 +32,10 @@ cdef class Choosing(Owner):
             raise NotNative(f"{self.width} paths into {layout}; at most {TW_MOST_COLUMNS} are supported, and only in messages")
         self.root = self.choice(layout.root, plan.root, paths.root)
 
-    # ------------------------------------------------------------ making
+    # ------------------------------------------------------------ building the C structs
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Return the C structs for a struct's chosen fields, which are the steps below `step`."""
+        """Build the C structs for the selected fields of a struct. These fields are the steps below `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -66,7 +66,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return C structs for the chosen fields among `fields`. `names` has their names, or is one field's name."""
+        """Build C structs for those of `fields` that are selected. `names` has their names, or is a single name."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -79,7 +79,7 @@ cdef class Choosing(Owner):
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Set the columns of a chosen field. `type` is None if the field does not exist in this version."""
+        """Set the columns of a selected field. `type` is None if the field does not exist in this version."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -106,7 +106,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return a copy of a struct's fields in which each run ends before a chosen field."""
+        """Return a copy of a struct's fields, with the runs of fixed-width fields split before each selected field."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -117,7 +117,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set the values that the columns of a chosen field get if the field is absent."""
+        """Set the values for the columns of a selected field, for messages in which the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -129,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a hole for each column below a step, with the column's part of `value`, the default of the step."""
+        """Add a hole for each column below a step, filled from `value`, the default of the step's field."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -147,13 +147,13 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message in `data`, which begins at `offset`; None if C can't read the message."""
+        """Return the rows of the message that begins at `offset` of `data`; None if C can't read it."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Return `data` with the changed rows and the additional elements that `change(rows)` returns.
+        """Call `change(rows)`, and return `data` with the changed rows and additional elements that it returns.
 
-        Returns None if C can't make the change. If C can't even read the rows, `change` is not called.
+        Returns None if C can't make the change. `change` is not called if C can't even read the rows.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -196,7 +196,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the loop does not count the depth
+        if depth < self.plan.depth:  # the C loop does not check the depth
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -213,7 +213,7 @@ cdef class Choosing(Owner):
 
 
 cdef class Marks:
-    """The positions of the chosen values in one message: see collect.h."""
+    """Where the selected values are in the bytes of one message: see collect.h."""
 
     cdef int64_t *at
 
@@ -222,5 +222,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether an array at this step, or at a step below it, becomes rows."""
+    """Return whether `step`, or a step below it, is an array whose elements become rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

@@ -1,12 +1,13 @@
-"""Rare cases for the main loops: convert values of unusual types, check unknown tags, and compare values.
+"""Rare cases for the main loops: convert values that aren't of the usual exact type, check unknown tags, and compare
+values.
 
-C calls these functions by the names declared in coercion.h. They accept what the pure engine accepts, and call its
-functions where possible. They reject a value by raising an exception in WRITE_FAULTS.
+C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and
+call its functions where possible. They reject a value by raising one of the exceptions in WRITE_FAULTS.
 """
 
 
 cdef public object coerced_bool "tw_coerced_bool"(object value):
-    """Return 0 or 1 for a value that is equal to 0 or 1."""
+    """Convert a value that equals 0 or 1 to the int 0 or 1."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
@@ -20,21 +21,21 @@ cdef public object coerced_uuid "tw_coerced_uuid"(object value):
 
 
 cdef public object coerced_binary "tw_coerced_binary"(object value):
-    """Return a buffer with the same contents whose `len` is its size in bytes."""
+    """Convert a bytes-like value to a buffer whose `len` is its size in bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
 cdef public object coerced_array "tw_coerced_array"(object value):
-    """Convert a list or tuple, or an object of a subclass of list or tuple, to an exact tuple."""
+    """Convert a list or tuple, or an object of a subclass of either, to an exact tuple."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
 cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
-    """Convert an object of a subclass to an object of the struct's own class with the same attributes."""
+    """Copy the attributes of an object of a subclass to a new object of the struct's own class."""
     cdef object cls = <object><PyObject *>s.made.cls
     made = object.__new__(cls)
     if s.unknown_slot:
@@ -67,12 +68,12 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
 
 
 def first(pair):
-    """Return the tag of a (tag, data) pair. As a sort key, it keeps the data from being compared."""
+    """Return the tag of a (tag, data) pair. Used as a sort key, so that sorting does not compare the data."""
     return pair[0]
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Return whether a value differs from a field's default, as decided by the interpreter."""
+    """Let the interpreter decide whether a value differs from a field's default."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

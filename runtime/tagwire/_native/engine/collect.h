@@ -1,9 +1,8 @@
-/* Read the chosen fields of a message into rows, and skip all other fields.
+/* Read the selected fields of a message into rows, and skip all other fields.
  *
- * Skipped fields are validated as in walk.h, and chosen fields are read as in decode.h. Together they reject exactly
- * the messages that decoding rejects. Functions return 0, or -1 for an error; walk.h then finds its position. To
- * support rewriting, the byte positions of chosen values are recorded as marks, in the order in which splice.h reads
- * them.
+ * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h. Together they reject exactly
+ * the messages that decoding rejects. Functions return 0, or -1 for an error, whose position walk.h then finds. For
+ * rewriting, the byte positions of the selected values are recorded as marks, in the order in which splice.h uses them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -13,11 +12,11 @@
 
 typedef struct {
     tw_walk w;
-    PyObject *rows;  /* list of the completed and current rows */
-    PyObject *row;   /* tuple being filled, borrowed from `rows`; NULL outside of rows */
+    PyObject *rows;  /* all rows so far, including the current row */
+    PyObject *row;   /* the current row, a tuple borrowed from `rows`; NULL outside of rows */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for each column, the list of the innermost array around its field; NULL outside
-                                       * of arrays */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column: if its field is in an array inside a row, the list for the
+                                       * innermost such array; otherwise NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;
@@ -54,8 +53,8 @@ static inline int tw_note_place(tw_collect *c) { return tw_note(c, c->w.r.p - c-
 
 /* ---------------------------------------------------------------- rows */
 
-/* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`;
- * NULL means that reading the value failed. */
+/* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`. If
+ * `value` is NULL, because reading it failed, return -1. */
 static int tw_put_cell(tw_collect *c, int column, PyObject *value)
 {
     int failed;
@@ -79,7 +78,7 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Store None in all columns of a chosen struct or array that is null. */
+/* Store None in all columns below a selected struct or array that is null. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -118,8 +117,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. Two of the marks tell splicing how to skip the row: the byte position where
- * the row ends, and the index of the next mark after the row. */
+/* Read an array element that becomes a row. Two of its marks let splice.h skip the row: the byte position where the row
+ * ends, and the index of the first mark after the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -135,7 +134,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* Read an array inside a row. Each column below the array gets a list with one value per element. */
+/* Read an array inside a row. Each column below it gets a list with one value for each element. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -145,7 +144,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* the row or the enclosing list owns the new list */
+        c->lists[column] = list; /* borrowed: the row or the enclosing list owns it */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)
@@ -202,7 +201,7 @@ static int tw_collect_field(const tw_chosen *s, tw_collect *c)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read a chosen tagged field whose value has `size` bytes. */
+/* Read a selected tagged field whose value takes `size` bytes. */
 static int tw_collect_tag(const tw_chosen *s, tw_collect *c, int64_t size)
 {
     tw_reader *r = &c->w.r;
@@ -227,7 +226,7 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h will find the entry's position */
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h will find the position */
             return -1;
     }
     if (more < 0)
@@ -274,8 +273,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     return ch->plan->section == TW_TAGGED_SECTION ? tw_collect_section(ch, c) : 0;
 }
 
-/* Read the rows of the message that begins at r.p and must end at r.end. If `whole` is set, the whole message is one
- * row. */
+/* Read the rows of the message at r.p, which must end at r.end. If `whole` is set, the message is a single row. */
 static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;

@@ -1,4 +1,4 @@
-/* Common names for what differs between CPython releases, the limited API (abi3) and compilers.
+/* Common names for features that differ between CPython releases, the limited API (abi3) and compilers.
  *
  * With Py_LIMITED_API, one binary runs on CPython 3.11 and all later releases. The only cost is that macros become
  * function calls.
@@ -8,7 +8,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* Python.h declares PyMemberDef and T_OBJECT_EX for the limited API only since 3.12 */
+#include <structmember.h> /* Python.h does not declare PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that not every including file calls */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that some including files don't call */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
@@ -28,10 +28,10 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* The number of elements by which prefetching is ahead, in loops that spend most of their time waiting for memory. */
+/* How many elements ahead to prefetch, in loops that spend most of their time waiting for memory. */
 #define TW_AHEAD 8
 
-/* The attribute that a data class instance stores at this byte offset; NULL if it was never set or was deleted. */
+/* The attribute stored at this byte offset of a data class instance; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 #ifdef Py_LIMITED_API
@@ -48,8 +48,8 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Convert an exact int (not an int subclass) to 64 bits. Return 1, or 0 without an exception for any other value. May
- * also return 0 for a large int, whose conversion would be slow. */
+/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. May
+ * also return 0 for a large int, which is slow to convert. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
@@ -66,7 +66,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = PyUnstable_Long_CompactValue((PyLongObject *)value);
         return 1;
     }
-/* Also convert ints with two internal digits, for example timestamps. */
+/* Fast path for ints with two internal digits, such as timestamps. */
 #  if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30
     if (((PyLongObject *)value)->long_value.lv_tag >> 3 == 2) {
         const digit *digits = ((PyLongObject *)value)->long_value.ob_digit;
@@ -82,7 +82,7 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
         *x = (int64_t)Py_SIZE(value) * ((PyLongObject *)value)->ob_digit[0];
         return 1;
     }
-/* Also convert ints with two internal digits, for example timestamps. */
+/* Fast path for ints with two internal digits, such as timestamps. */
 #  if PYLONG_BITS_IN_DIGIT == 30
     if (Py_SIZE(value) == 2 || Py_SIZE(value) == -2) {
         const digit *digits = ((PyLongObject *)value)->ob_digit;
@@ -109,7 +109,7 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #  else
     PyObject *found = _PyType_LookupRef(cls, name);
 #  endif
-    Py_XDECREF(found); /* the class still holds a reference */
+    Py_XDECREF(found); /* borrowed: the class holds a reference */
     return found;
 #endif
 }
@@ -127,8 +127,8 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* Store a number as 16 big-endian bytes. Return -1, perhaps with an exception, if the number is negative or needs more
- * than 16 bytes. */
+/* Store a number as 16 big-endian bytes. Return 0, or -1 if the number is negative or needs more than 16 bytes. An
+ * exception may then be set. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

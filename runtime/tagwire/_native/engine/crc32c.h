@@ -1,9 +1,9 @@
 /* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without Python.
  *
- * The pure Python engine uses a library instead. The native engine decodes columns without the GIL, and must not copy a
- * batch just to compute its checksum. It uses the SSE 4.2 instruction if the processor has it; otherwise eight tables,
- * which are made when the module is loaded (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance,
- * Software-based, CRC Generators", 2005).
+ * The pure Python engine uses a library. The native engine decodes columns without the GIL, and should not have to copy
+ * a batch to compute its checksum, so it has its own code. It uses the SSE 4.2 instruction if the processor has it.
+ * Otherwise, it uses eight tables that are computed when the module is loaded (M. Kounavis, F. Berry: "A Systematic
+ * Approach to Building High Performance, Software-based, CRC Generators", 2005).
  */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
@@ -16,15 +16,15 @@
 #  include <nmmintrin.h>
 #endif
 
-#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; calling zlib would need the GIL */
+#define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; not computed by zlib, which would need the GIL */
 
-/* The processor works on three lanes of this many bytes at once. */
+/* The SSE 4.2 code computes three checksums at once, each of a lane of this many bytes. */
 #define TW_LANE 1024
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* for each byte of a checksum, the checksum after TW_LANE more zero bytes */
+    uint32_t over[4][256];  /* advance a checksum over TW_LANE zero bytes, by its four bytes */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -106,7 +106,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Return the checksum of `size` bytes, for the polynomial from which the tables were made. */
+/* Return the checksum of `size` bytes, using the polynomial that the tables were made for. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

@@ -1,6 +1,6 @@
-/* The attributes of a data class in order, with their slots and defaults, for construction, comparison and `repr`.
+/* A data class's attributes in order, with their slots and defaults. Used to construct, compare and show objects.
  *
- * data_class.pxi makes these structs once per class; they never change. Pointers to Python objects are borrowed: the
+ * data_class.pxi creates these structs once per class; they never change. Pointers to Python objects are borrowed: the
  * `DataClass` that owns the structs keeps the objects alive, and the class keeps its `DataClass` forever.
  */
 #ifndef TAGWIRE_DATA_CLASS_H
@@ -9,42 +9,42 @@
 #include "engine/defaults.h"
 #include "engine/tracking.h"
 
-/* How a constructor converts an argument. */
+/* How the constructor converts an argument before storing it. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
 
 typedef struct {
     Py_ssize_t slot;
-    PyObject *name;       /* the attribute's name, interned */
-    PyObject *shown;      /* how `repr` writes the name: `name=` */
-    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
-    PyObject *parameter;  /* the default of the constructor's parameter */
-    PyObject *deleted;    /* marker for a deleted attribute, in classes where an empty slot means the default */
-    uint8_t takes;        /* how the constructor converts the argument: a tw_takes */
-    /* whether the argument is required; if so, `parameter` is the value in versions without the field */
+    PyObject *name;       /* the name of the attribute, interned */
+    PyObject *shown;      /* the name as shown by `repr`: `name=` */
+    PyObject *fresh;      /* attribute value in an object constructed without arguments */
+    PyObject *parameter;  /* default of the parameter in the constructor's signature */
+    PyObject *deleted;    /* marks a deleted attribute if an empty slot would mean the default; else NULL */
+    uint8_t takes;        /* how the constructor converts this argument, a tw_takes */
+    /* whether the argument is required; if so, `parameter` is the attribute's value in versions without the field */
     uint8_t required;
 } tw_attribute;
 
-/* The most attributes that a class constructed in C can have, because arguments are copied to the C stack. */
+/* The maximum number of attributes for construction in C, because arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128
 
 typedef struct {
     tw_class made;
     Py_ssize_t count;
     const tw_attribute *attributes;
-    PyObject *opening;    /* how `repr` begins: `Name(` */
-    PyObject *init;       /* the class's `__init__` that C replaces; NULL if Python constructs objects */
-    uint8_t asks;         /* whether any argument is required */
-    uint8_t atomic;       /* whether no field holds structs: only then may objects be untracked (tracking.h) */
+    PyObject *opening;    /* how an object's `repr` begins: `Name(` */
+    PyObject *init;       /* the `__init__` that C replaces; NULL if Python constructs the objects */
+    uint8_t asks;         /* whether at least one argument is required */
+    uint8_t atomic;       /* whether no field holds structs, so that objects may be untracked (tracking.h) */
 } tw_data_class;
 
-/* Return the attributes of a class, for comparing objects (first function) or `repr` (second function). Return NULL,
- * perhaps with an exception, if Python must compare or show the objects. */
+/* Return the attributes of a class: tw_data_class_of for comparing objects, tw_shown_class_of for their `repr`. Return
+ * NULL, perhaps with an exception, if Python must compare or show the objects. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* Return a new reference to an attribute of an object. If the slot is empty or its default was deleted, the class's
- * descriptor returns the value or raises AttributeError. */
+/* Return a new reference to an object's attribute. If the slot is empty or marked as deleted, the class's descriptor
+ * decides: it returns a value or raises AttributeError. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     PyObject *value = TW_SLOT(object, a->slot);
@@ -56,7 +56,8 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* Convert an argument as the generated constructor would. Return a new reference, or NULL with an exception. */
+/* Convert an argument in the same way as the generated constructor. Return a new reference, or NULL with an
+ * exception. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
     switch (a->takes) {
@@ -81,8 +82,8 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
-/* Return the index of the attribute with this name, or -1. Index `next` is tried first, since callers usually pass
- * keywords in field order. */
+/* Return the index of the attribute with this name, or -1. Callers usually pass keywords in field order, so index
+ * `next` is tried first. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
     if (TW_LIKELY(next < c->count && c->attributes[next].name == name))
@@ -90,13 +91,13 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may not be interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may be an equal string that isn't interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
 }
 
-/* Allocate an object whose slots are uninitialized. The garbage collector does not track the object yet. */
+/* Allocate an object with uninitialized slots, which the garbage collector does not track yet. */
 static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 {
 #ifndef Py_LIMITED_API
@@ -109,17 +110,17 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
-/* Free an object in which only the slots before attribute `a` are set. Always return NULL. */
+/* Free an object of which only the slots before attribute `a` have been set. Always return NULL. */
 static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
 {
     for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
         TW_SLOT(object, a->slot) = NULL;
-    PyObject_GC_Track(object); /* the class's deallocator expects a tracked object */
+    PyObject_GC_Track(object); /* the class's deallocator requires a tracked object */
     Py_DECREF(object);
     return NULL;
 }
 
-/* Create an object from borrowed arguments, one per attribute. NULL means that the argument was not passed. */
+/* Create an object from borrowed arguments, one for each attribute. NULL means that an argument was not passed. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
@@ -139,7 +140,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Return a copy of an object, with those values replaced for which there is an argument. NULL means no argument. */
+/* Copy an object, but take an attribute's value from its argument if that isn't NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -158,7 +159,7 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
     return made;
 }
 
-/* Allocate an object whose slots are empty. The garbage collector does not track the object yet. */
+/* Allocate an object with empty slots, which the garbage collector does not track yet. */
 static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -167,7 +168,8 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return made;
 }
 
-/* Store a value in a slot, and release the old value: other code may have filled the slot in the meantime. */
+/* Store a value in a slot. The slot may not be empty, because other code could have filled it, so release the old
+ * value. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before = TW_SLOT(object, a->slot);
@@ -175,7 +177,8 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Let the garbage collector track a filled object, unless all its values are atomic and can't be part of a cycle. */
+/* Let the garbage collector track a filled object, unless all its values are atomic: then it can't be part of a
+ * cycle. */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
@@ -187,7 +190,7 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Store each keyword argument in `placed` at the index of its attribute, and NULL for attributes without an argument.
+/* Store each keyword argument in `placed`, at the index of its attribute. Attributes without an argument get NULL.
  * Return 0, or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
@@ -213,11 +216,11 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *plac
     return 1;
 }
 
-/* A vectorcall function with the signature that Cython declares. */
+/* The signature of a vectorcall function as Cython declares it. */
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API
-/* Construct an object through `type.__call__`, for calls that C can't handle. */
+/* Construct an object the usual way, through `type.__call__`, for calls that C can't handle. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     PyObject *made = NULL, *all = PyTuple_New(count), *named = PyDict_New();
@@ -233,8 +236,8 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
     return made;
 }
 
-/* Construct an object from keyword arguments. The result is the same as if `type.__call__` ran the generated
- * constructor. */
+/* Construct an object from keyword arguments, with the same result as the generated constructor called by
+ * `type.__call__`. */
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -251,7 +254,7 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else /* in the limited API, types have no vectorcall slot, so Python constructs objects */
+#else /* types have no vectorcall slot in the limited API, so Python constructs objects */
 #  define TW_CONSTRUCTS 0
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)

@@ -1,7 +1,7 @@
-"""Construct, compare, show and copy the objects of data classes. None of this needs a plan.
+"""Construct, compare, show and copy objects of data classes. None of this needs a plan.
 
 `Struct` defines these methods in Python. The native engine replaces each method on first use (in
-`tagwire.message.binding`), and generated classes construct their objects in C. Each method looks up the `DataClass` of
+`tagwire.message.binding`), and C constructs the objects of generated classes. Each method looks up the `DataClass` of
 the object's class. If C can't use the slots of that class directly, the Python method is called.
 """
 
@@ -62,13 +62,13 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # reentrant: the defaults of a class may be objects of other classes
+cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because defaults may be objects of other data classes
 
 
 @final
 @no_gc_clear
 cdef class DataClass:
-    """The slots of a data class, for access in C.
+    """A data class's slots, for access from C.
 
     `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python writes the
     `repr`, because a field is sensitive, or is required and therefore always shown.
@@ -126,7 +126,7 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Let C construct objects of a class while its `__init__` is `init`. Return whether Python did so before."""
+        """Let C construct a class's objects while its `__init__` is `init`. Return whether Python did so before."""
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
@@ -139,7 +139,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts the argument for a field (`row`), or for the unknown tags (None)."""
+    """Return how the constructor converts the argument for a field (`row`) or for unknown tags (if `row` is None)."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -152,7 +152,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
+    """Return the `DataClass` of a subclass of `Struct`, which is created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -161,7 +161,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # creating the defaults may have stored a DataClass
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have created the same DataClass
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)
@@ -169,7 +169,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the slots for comparing objects of a class; NULL if Python compares them."""
+    """Return a class's slots for comparing its objects; NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -178,7 +178,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the slots for the `repr` of a class's objects; NULL if Python writes the `repr`."""
+    """Return a class's slots for its objects' `repr`; NULL if Python must write the `repr`."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -187,7 +187,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
-    """Compare arrays that aren't plain tuples or lists, whose elements and length may be overridden."""
+    """Compare arrays of other types than tuple and list. Such a type may override its elements and length."""
     return bool(PYTHON_SAME(one, other))
 
 
@@ -200,7 +200,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class in place of `init`. Return whether Python did so before."""
+    """Let C construct a generated class's objects in place of `init`. Return whether Python did so before."""
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
@@ -221,7 +221,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs are equal, and their values have equal types. A view counts as bytes."""
+    """Return whether two structs are equal and their values have equal types. A view counts as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -268,8 +268,8 @@ cdef object deep_struct(object struct, object memo, int depth):
     if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
-    memo[id(struct)] = made  # stored before the values are copied, since a struct may contain itself
-    memo.setdefault(id(memo), []).append(struct)  # as in `copy`: keeps the struct alive, so that its id isn't reused
+    memo[id(struct)] = made  # stored before copying the values, because a struct may contain itself
+    memo.setdefault(id(memo), []).append(struct)  # keeps the struct alive, as in `copy`, so that its id isn't reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
@@ -289,7 +289,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # earlier than in Python, as the C stack may be small
+    if depth >= 2 * DEEPEST:  # stop earlier than Python would, because the C stack may be small
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -301,7 +301,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # set if an element contains the array, and so has copied it
+    found = memo.get(id(array))  # not None if an element contains the array and has copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
@@ -315,7 +315,7 @@ cdef inline bint is_atomic(object value):
 
 
 cdef object reduce(object message, object nothing):
-    """Pickle a message as encoded bytes if decoding returns an identical message; otherwise as Python objects."""
+    """Pickle a message in encoded form if decoding restores an identical message; otherwise as Python objects."""
     cls = type(message)
     version = cls.VERSIONS.highest
     try:
@@ -330,7 +330,7 @@ cdef object reduce(object message, object nothing):
 # ---------------------------------------------------------------- the methods as attributes of `Struct` and `Message`
 
 cdef object python_method(str name):
-    """Return the pure engine's implementation of a `Struct` method."""
+    """Return the pure Python engine's implementation of a `Struct` method."""
     found = vars(Struct)[name]
     return getattr(found, "call", found)
 
@@ -382,5 +382,5 @@ METHODS["__replace__"] = METHODS["replace"]
 
 
 def method(owner, name):
-    """Return this engine's implementation of the method `name` of the class `owner`."""
+    """Return this engine's implementation of the method `name` in the class `owner`."""
     return append_method(owner) if name == "append" else METHODS[name]

@@ -1,7 +1,7 @@
 /* The main loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
  *
- * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time, because its
- * unset slots are NULL, which the deallocator and the garbage collector accept.
+ * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time: its unset
+ * slots are NULL, which the deallocator and the garbage collector accept.
  */
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
@@ -33,7 +33,7 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tag section or an optional buffer: known fields into the object's slots, all others into `*unknown`. */
+/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, all others in `*unknown`. */
 static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
     int64_t left = tw_read_entries(s, r), tag = -1, size;
@@ -97,8 +97,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector need not track an object that was read from this struct. Unknown tags are not
- * taken into account. See tracking.h. */
+/* Return whether the garbage collector need not track an object decoded from this struct, apart from its unknown tags.
+ * See tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -118,7 +118,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         unknown = r->shared->no_tags;
         Py_INCREF(unknown);
     } else if (tw_is_atomic_here(s, r) && !r->untracked)
-        PyObject_GC_Track(object); /* the user may add values to the mapping of unknown tags, and so create a cycle */
+        PyObject_GC_Track(object); /* a user can create a cycle by adding values to the unknown tags */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
 fault:
@@ -150,7 +150,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
-/* Read a struct or a value of fixed width, either of which may be null. */
+/* Read a nested struct or a nullable value of fixed width. Either may be null. */
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);
@@ -211,8 +211,8 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* If the next int32 array has the same numbers as the int32 array before it, return a new reference to that array's
- * tuple; otherwise return NULL. In-sync replicas, for example, usually equal the replicas, so one tuple can serve both
+/* If the next int32 array equals the previous int32 array, return a new reference to the previous array's tuple;
+ * otherwise return NULL. In-sync replicas, for example, usually equal the replicas, so one tuple can serve both
  * fields. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
@@ -230,7 +230,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read an array of `count` elements. The count TW_NULL means a null array. */
+/* Read the elements of an array. A `count` of TW_NULL means that the array is null. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -244,7 +244,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
             return NULL;
         Py_RETURN_NONE;
     }
-    /* Check the count before allocating a tuple: each element needs at least `minimum` bytes. */
+    /* Check the count before allocating the tuple: each element needs at least `minimum` bytes. */
     if (TW_UNLIKELY(count * e->minimum > r->end - r->p || (r->elements -= count) < 0))
         return NULL;
     if (e->kind == TW_INT32 && (tuple = tw_same_numbers(r, (Py_ssize_t)count)) != NULL) {
@@ -261,7 +261,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* the garbage collector would untrack a tuple of untracked values anyway */
+        PyObject_GC_UnTrack(tuple); /* as the garbage collector would do for a tuple of untracked values */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -300,7 +300,7 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     }
 }
 
-/* Read the message that begins at r->p. Return a new reference, or NULL for an error. */
+/* Decode the message at r->p. Return a new reference, or NULL for an error. */
 static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
 {
     PyObject *message;
@@ -310,6 +310,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
+#include "engine/framed_decode.h" /* included last because it uses the functions above; defines tw_read_framed */
 
 #endif

@@ -1,10 +1,10 @@
-/* Functions that create objects and field defaults, and that check whether a value is the default. */
+/* Create objects and field defaults, and check whether a value is its field's default. */
 #ifndef TAGWIRE_DEFAULTS_H
 #define TAGWIRE_DEFAULTS_H
 
 #include "engine/coercion.h"
 
-/* Create an object whose slots are empty. If `untracked` is set, the garbage collector does not track the object. */
+/* Create an object with empty slots. If `untracked` is set, the garbage collector does not track it. */
 static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 {
     PyObject *object;
@@ -52,7 +52,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
     return object;
 }
 
-/* Create the struct that is the default of an empty slot, and store it in the slot. Return a borrowed reference. */
+/* Fill an empty slot with its default, a new struct, and return a borrowed reference to it. */
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
@@ -61,7 +61,7 @@ static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot
     if (TW_SLOT(object, slot) == NULL)
         TW_SLOT(object, slot) = value;
     else
-        Py_DECREF(value); /* the garbage collector ran code that has already filled the slot */
+        Py_DECREF(value); /* garbage collection may have run code that has already filled the slot */
     return TW_SLOT(object, slot);
 }
 
@@ -80,7 +80,7 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Return whether two values of a plain type are equal. 0 may also mean that only Python can compare the values. */
+/* Return whether two values of a plain type are equal. A result of 0 may also mean that only Python can decide. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
     if (value == fresh)
@@ -90,8 +90,8 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
     return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
 }
 
-/* Return whether a struct equals, slot by slot, a struct constructed without arguments. 0 may also mean that only
- * Python can compare the two. */
+/* Return whether a struct equals a struct constructed without arguments, slot by slot. A result of 0 may also mean that
+ * only Python can decide. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
     if (Py_TYPE(object) != fresh->made.cls)
@@ -111,7 +111,7 @@ static inline int tw_same_floats(PyObject *one, PyObject *other)
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
-/* Return whether the value in a slot differs from the field's default: 0, 1, or -1 for an error. */
+/* Return whether a slot's value differs from its field's default: 1, 0, or -1 for an error. */
 static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
 {
     PyObject *fresh = f->value;
@@ -126,7 +126,7 @@ static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
     } else if (tw_is_same(value, fresh))
         return 0;
     else if (PyTuple_CheckExact(fresh) && (PyTuple_CheckExact(value) || PyList_CheckExact(value)))
-        return PyObject_Size(value) > 0; /* the only possible default of an array is an empty array */
+        return PyObject_Size(value) > 0; /* an array's default is always an empty array */
     return tw_differs_by_python(f, value);
 }
 

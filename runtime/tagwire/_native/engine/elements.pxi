@@ -1,28 +1,29 @@
-"""Read and write the elements of an array without its struct. Used for the records of a batch.
+"""Read and write the elements of an array without the struct that contains it. Used for the records of a batch.
 
-The class of the elements may represent values differently from the wire: it may add a base to numbers, or store bits as
-separate attributes. Numbers that the elements need from the enclosing struct are passed as `inputs`.
+The elements' class may represent values differently from the wire: it may add a base to numbers, or store bits as
+separate attributes. Numbers that elements need from the enclosing struct are passed as `inputs`.
 """
 
 
 @final
 @no_gc_clear
 cdef class Elements:
-    """A plan for the elements of an array, whose struct is the root of `layout`. Raises NotNative.
+    """A plan for the elements of an array. An element is the root struct of `layout`. Raises NotNative.
 
-    `bases` maps an item to the name of the input that is added to its number, and of the input that multiplies it, or
-    None. `hidden` maps an item to bits of its number that objects don't store. `flags` maps an item to a bool attribute
-    and its bit. `follows` maps an item to bits derived from other attributes: (mask, how, attribute, flag).
+    `bases` maps an item to the names of two inputs: the base added to the item's number, and the factor that multiplies
+    the number, or None. `hidden` maps an item to bits of its number that objects don't store. `flags` maps an item to a
+    bool attribute and its bit. `follows` maps an item to bits derived from other attributes: (mask, how, attribute,
+    flag).
     """
 
     cdef const tw_struct *element
     cdef list kept
     cdef object source
     cdef readonly tuple inputs
-    """The names of the numbers that the caller must pass."""
+    """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # slots of the arguments that `append` takes for a record: see gathering.pxi
+    cdef Py_ssize_t given_slots[7]  # slots of a record for the arguments of `append`: see gathering.pxi
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 
@@ -53,17 +54,17 @@ cdef class Elements:
         return 0
 
     def layout(self):
-        """Return the layout of an element."""
+        """Return the layout of one element."""
         return self.source
 
     @property
     def structure(self):
-        """Return the C plan in a capsule, for `tagwire._columns`. It is valid while this object is alive."""
+        """Return the C plan as a capsule, for `tagwire._columns`. It is valid as long as this object exists."""
         return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
 
     @property
     def registers(self):
-        """Return a dict that maps the name of each input to its register."""
+        """Return a dict from the name of each input to the number of its register."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -74,17 +75,18 @@ cdef class Elements:
         return 0
 
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
-        """Return an iterator over `count` elements (None: all elements) from `pos` to `end`.
+        """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If the plan rejects an element, `rest(index, pos, elements, good)` must return an iterator that raises the
-        error. `elements` is the number of elements counted so far, and `good` is as in `LayoutReader.good`. Returns
-        None if the plan can't apply the limits, or if an input needs more than 64 bits.
+        When an element is rejected, `rest(index, pos, elements, good)` is called. It must return an iterator that
+        raises the error. `elements` is the number of array elements that count towards the limit so far, and `good` is
+        as in `LayoutReader.good`. Returns None if the plan can't apply the limits, or if an input needs more than 64
+        bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # the memoryview prevents resizing
+        reading.data = data if type(data) is bytes else memoryview(data)  # a memoryview prevents resizing
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -108,10 +110,10 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return the encoded elements, the highest number for each input, and whether the interpreter must try again.
+        """Return the encoded elements, each input's highest number, and whether the interpreter must try.
 
-        The first result is None if an element was rejected. If the third result is true, the interpreter may accept the
-        element.
+        If C rejects an element, the first result is None, and the third result is true if the interpreter may accept
+        that element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -136,7 +138,7 @@ cdef class Elements:
     cdef int write_all(self, list elements, tw_writer *w) noexcept:
         cdef Py_ssize_t index = 0
         cdef int failed = 0
-        # Converting an element's numbers may run code that changes the list, so its length is read each time.
+        # Reading an element's numbers may run code that changes the list, so its length is checked each time.
         while index < len(elements) and failed == 0:
             element = elements[index]
             if Py_TYPE(element) != self.element.made.cls:
@@ -150,7 +152,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent the number of an item: its base, hidden bits, flag, and derived bits."""
+    """Set how objects represent an item's number: its base, hidden bits, flag, and bits derived from attributes."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -186,10 +188,10 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 @final
 @no_gc_clear
 cdef class Reading:
-    """An iterator that reads each element on request.
+    """An iterator that reads each element when it is requested.
 
-    When a loop requests the next element, it has usually released the element before the last. This object is then
-    reused, as `zip` reuses its tuples.
+    When a loop requests the next element, it has usually released the one before the last. That object is then reused,
+    as `zip` reuses its tuples.
     """
 
     cdef Elements plan
@@ -237,16 +239,16 @@ cdef class Reading:
         cdef PyObject *made = <PyObject *>self.last_but_one
         if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
             return tw_read_framed(self.plan.element, &self.r)
-        Py_INCREF(self.last_but_one)  # tw_read_again takes over this reference
+        Py_INCREF(self.last_but_one)  # this reference passes to tw_read_again
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, made)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
-        """Let the interpreter continue at the rejected element, and raise its error."""
+        """Let the interpreter continue at the rejected element and raise its error."""
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a function or a batch
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # a function or a batch
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

@@ -1,8 +1,9 @@
 /* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
- * Functions return 0, or -1 for an error. References from slots and tuples are borrowed, which is safe until foreign
- * code runs and changes the object. Only tw_coerced_*, tw_values_differ and `__index__` run foreign code. Therefore
- * each value is held (`Py_INCREF`) during such a call, and each struct and array while its parts are written.
+ * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until foreign
+ * code runs, which could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run foreign code, so
+ * each value is held (`Py_INCREF`) during such a call, and each struct and array is held while its contents are
+ * written.
  */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
@@ -20,7 +21,8 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if the object has a value in a field that this version does not have, unless the field is ignorable. */
+/* Check for values that this version can't encode. Return -1 if the object has a value in a field that does not exist
+ * in this version and isn't ignorable. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
@@ -29,8 +31,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if the object has a value that would be lost in this version: in a missing field, or in the unknown tags of
- * a struct without a tag section. */
+/* Return -1 if the object has a value that this version would lose: in a field that does not exist in this version, or
+ * in the unknown tags of a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
@@ -52,8 +54,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact int if it fits the integer kind; the buffer must have room. Return 1, or 0 with nothing written if the
- * caller must use tw_write_value. */
+/* Write an exact int if it is in the range of the integer kind; the buffer must have room. Return 1, or 0 with nothing
+ * written if the caller must use tw_write_value instead. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -126,8 +128,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, holding a reference to the object meanwhile. An object of a subclass is converted first, since it may
- * store its attributes differently. */
+/* Write a struct, holding a reference to the object meanwhile. An object of a subclass is converted first, because it
+ * may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -151,8 +153,8 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or a value of fixed width. If it has a marker byte, it may be null; otherwise the caller must have
- * handled null. */
+/* Write a nested struct or a nullable value of fixed width. Null can be written only if the type has a marker byte;
+ * otherwise the caller must have handled null. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -167,7 +169,7 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* Write the elements of a tuple as int32s; the buffer must have room. */
+/* Write a tuple's elements as int32s. The buffer must have room for all of them. */
 static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
     uint8_t *p = w->p;
@@ -181,7 +183,8 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* Write the length and the elements of an exact tuple. The caller holds the tuple, so its elements stay alive. */
+/* Write an array: its length and the elements of an exact tuple. The caller holds the tuple, which keeps its elements
+ * alive. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
@@ -272,7 +275,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Included last: these headers define tw_write_section and tw_write_framed, and use the functions above. */
+/* Included last, because these headers use the functions above. They define tw_write_section and tw_write_framed. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

@@ -1,11 +1,11 @@
-/* Write tagged fields in tag order, each with its tag and size. Included by encode.h. */
+/* Write tagged fields in tag order, each preceded by its tag and size. Included by encode.h. */
 #ifndef TAGWIRE_ENCODE_TAGS_H
 #define TAGWIRE_ENCODE_TAGS_H
 
 #include "engine/encode.h"
 
-/* Set a bit in `bits` for each tagged field that must be written, because its value differs from the default. Return
- * the number of these fields, or -1 for an error. */
+/* Set a bit in `bits` for each tagged field that must be written because its value differs from its default. Return the
+ * number of such fields, or -1 for an error. */
 static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
 {
     int count = 0;
@@ -21,8 +21,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag and the size that precede the value of a tagged field. In a tag section, the tag is written first; in
- * an optional buffer, the size. */
+/* Write the tag and leave a gap for the size, which precede the value of a tagged field. In a tag section, the tag
+ * comes first; in an optional buffer, the size does. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -43,7 +43,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
     if (s->section == TW_TAGGED_SECTION)
         return tw_close(w, TW_LENGTH_UVARINT, place, 0);
     if (!s->counts_tag && tw_written(w) - place == 3)
-        return -1; /* an entry of size 0 would mark the end of the buffer */
+        return -1; /* an entry without data would have size 0, which marks the end of the buffer */
     return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
 }
 
@@ -56,7 +56,7 @@ static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *o
     return tw_close_tag(s, w, place);
 }
 
-/* Write an unknown tagged field. `pair` is a tuple of the tag and its data, as bytes or a memoryview of bytes. */
+/* Write an unknown tagged field. `pair` is a tuple of the tag and its data, which is bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;
@@ -70,8 +70,8 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
     return failed ? -1 : 0;
 }
 
-/* Write known and unknown tagged fields, merged in tag order. `bits` has a bit for each known field to write; `others`
- * is a tuple of the unknown fields in tag order, or NULL. */
+/* Write known and unknown tagged fields together in tag order. `bits` has a bit set for each known field to write.
+ * `others` is a tuple of the unknown fields in tag order, or NULL. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

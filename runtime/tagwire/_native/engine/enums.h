@@ -1,6 +1,6 @@
-/* Enums: integers with named members, which C looks up without calling Python.
+/* Enums are integers with named members. C looks up the members without calling Python.
  *
- * The field's `element` describes the integer on the wire; its `members` are the enum's members.
+ * A field's `element` describes the integer on the wire; its `members` are the enum's members.
  */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
@@ -8,8 +8,8 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the enum member with this number, or -1. In most enums, numbers are consecutive, so that the
- * first guess is right. Otherwise, the member is found by binary search. */
+/* Return the index of the enum member with this number, or -1. Most enums have consecutive numbers, so the first guess
+ * is usually right; otherwise a binary search finds the member. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;
@@ -28,8 +28,8 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
     return -1;
 }
 
-/* Return a new reference to the enum member with this number. If there is no such member, return the plain int for an
- * open enum, and NULL for a closed enum. */
+/* Return a new reference to the enum member with this number. If there is no such member, return the number as an int
+ * if the enum is open, or NULL if it is closed. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
     Py_ssize_t place = tw_find_member(e, x);
@@ -44,7 +44,8 @@ static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
 }
 
-/* Skip an enum value. Return -1 if the bytes end early, or if the enum is closed and has no such number. */
+/* Skip an enum value. Return -1 if there are too few bytes, or if the enum is closed and has no member with this
+ * number. */
 static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -53,7 +54,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an array element of fixed width that needs no validation; 0 for all other elements. */
+/* Return the width of an array element that has a fixed width and needs no validation; 0 for any other element. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -61,8 +62,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or int at `p`, where there is room. The caller holds the value. Return -1 if the value is not an
- * integer of the right width, or not a number of a closed enum. */
+/* Write an enum member or an int at `p`, where there is room. The caller holds the value. Return -1 if the value is not
+ * an integer, is too large for the enum's integer type, or has no member in a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -84,8 +85,8 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
     return failed;
 }
 
-/* Return a borrowed reference to the JSON name of an enum value, and store its number in `x`. Return NULL, perhaps with
- * an exception, if the value has no name. */
+/* Return a borrowed reference to the name of an enum value in JSON, and store the value's number in `x`. Return NULL,
+ * perhaps with an exception, if the number has no name. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);

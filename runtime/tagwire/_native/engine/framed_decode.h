@@ -1,9 +1,9 @@
-/* Decode record formats, whose structs have lengths, counts and checksums of other items, and items that depend on
- * others.
+/* Decode record formats. Their structs contain lengths, counts and checksums of other items, and items whose presence
+ * or meaning depends on other items.
  *
- * These structs have a decoding loop of their own, so that messages don't pay for the extra checks. Their values are
- * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, which the layout interpreter then
- * explains.
+ * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Their values are
+ * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, and the layout interpreter then
+ * raises the exception.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
@@ -11,11 +11,11 @@
 #include "engine/decode.h"
 #include "engine/number_reading.h"
 
-/* Defined in Cython (framing.pxi). These functions set an exception on failure. */
+/* Defined in framing.pxi. These functions set an exception if they fail. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
 PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
-/* Return the checksum of `size` bytes; -1 with an exception on failure. */
+/* Return the checksum of `size` bytes; -1 with an exception if computing it fails. */
 static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
 {
     return algorithm == TW_CRC32C ? (int64_t)tw_crc32c(&shared->crc32c, data, size) : tw_crc32(data, size);
@@ -23,8 +23,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Convert a number on the wire to the attribute's value: drop bits that belong to other attributes, and add the base.
- * Return NULL without an exception if the result needs more than 64 bits. */
+/* Convert a number on the wire to the value of an attribute: remove the bits that belong to other attributes, and add
+ * the base. Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
@@ -34,7 +34,8 @@ static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader
 
 /* ---------------------------------------------------------------- checksums */
 
-/* Verify the checksum of the bytes from the reader's position to the end of the extent. Return -1 if it is wrong. */
+/* Verify the checksum that covers the bytes from the reader's position to the end of the extent. Return -1 if it does
+ * not match. */
 static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;
@@ -46,9 +47,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array, and note how many of its bytes and elements are valid. After an error, the interpreter skips the valid
- * part when it searches for the position. For an ordered array, also note the last number that was in order, because
- * the next number may be the error. */
+/* Read an array, and record how many of its bytes and elements are valid, so that after an error the interpreter can
+ * skip the valid part. For an ordered array, also record the last number that was in order, because the error may be
+ * that the next number isn't higher. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -80,7 +81,7 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
     return tuple;
 }
 
-/* Read a compressed array, whose compressed bytes extend to r->end. Return NULL if decompression or reading fails. */
+/* Read a compressed array. Its compressed bytes extend to r->end. Return NULL if they can't be decompressed or read. */
 static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
@@ -89,7 +90,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* None: the data is invalid or exceeds the limits */
+    if (data == NULL || data == Py_None) { /* None means that the data is invalid or exceeds the limits */
         Py_XDECREF(data);
         return NULL;
     }
@@ -120,7 +121,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size in bytes was given by an earlier item. */
+/* Read a value whose size in bytes an earlier item has given. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -138,8 +139,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a value in the object, tuple or dict `made`, and steal the reference. If `value` is NULL, because reading
- * failed, return -1. */
+/* Store a value in `made`, which is an object, tuple or dict, and steal the reference. Return -1 if `value` is NULL
+ * because reading it failed. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -179,7 +180,7 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
-/* Read an item without dependencies: a number that no other item depends on, bytes, or any other value. */
+/* Read an item without dependencies, which may be a number, bytes, or any other value. */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -208,8 +209,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return a new reference to a bytes object with these contents. If `held`, the object in the slot, has the same size
- * and no other references, its contents are replaced, which saves an allocation. */
+/* Return a new reference to a bytes object with these contents. If the slot's old value, `held`, is a bytes object of
+ * the same size without other references, it is overwritten instead, which saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -227,8 +228,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read the rest of an item on the fast path, after its first varint, which had the value `bits`. Advance `*p`. `held`,
- * the old value in the item's slot, may be reused. */
+/* Read an item on the fast path. Its first varint has been read and had the value `bits`; read the rest and advance
+ * `*p`. The old value in the item's slot, `held`, may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -245,8 +246,8 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path, into an object whose slots may still hold old values. `p` is a local copy of the
- * position, because the compiler must assume that stores into the object may change the reader. */
+/* Read a struct on the fast path, into an object whose slots may still contain old values. `p` is a local copy of the
+ * read position, because the compiler must assume that stores into the object may change the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
@@ -274,8 +275,8 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        /* Read the old value only now: creating the new value may have let the collector run code that changed the
-         * slot. */
+        /* Get the old value only now: creating the new value may have triggered garbage collection, which runs code
+         * that could change the slot. */
         held = TW_SLOT(made, f->slot);
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
@@ -291,7 +292,7 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* Read the items of a struct into a new object, tuple or dict, whose slots are empty. */
+/* Read the items of a struct into a new object, tuple or dict, whose slots are still empty. */
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
@@ -302,10 +303,10 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
     return 0;
 }
 
-/* Return whether a struct is read on the fast path, which copies bytes rather than making views. */
+/* Return whether a struct can be read on the fast path. That path copies bytes, so it isn't used for views. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* Read a struct's values into `made`, and return `made`. On failure, release the reference to `made` and return
+/* Read a struct's values into `made`, and return it. If reading fails, release the reference to `made` and return
  * NULL. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
@@ -339,10 +340,10 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Read a struct like tw_read_framed, but reuse the object `made`, to which nothing else refers any more. */
+/* Like tw_read_framed, but reuse the object `made`, to which there are no other references. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces old values itself */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* on the fast path, reading replaces the old values */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));

@@ -1,7 +1,7 @@
-/* Encode record formats, the reverse of framed_decode.h.
+/* Encode record formats; the reverse of framed_decode.h.
  *
- * Lengths, counts and checksums are not values of the object. The writer leaves gaps for them and fills the gaps when
- * the struct is complete. The last gap is filled first, since each number depends on the bytes after its gap.
+ * Lengths, counts and checksums aren't values of the object. The writer leaves gaps for them, and fills the gaps when
+ * the struct is complete. It fills the last gap first, because each number depends on the bytes after its gap.
  * References from slots are borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
@@ -10,12 +10,12 @@
 #include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
-/* Defined in Cython (framing.pxi). These functions set an exception on failure. */
+/* Defined in framing.pxi. These functions set an exception if they fail. */
 PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap left for a length, count or checksum, with the positions and sizes from which that number is computed. */
+/* A gap for a length, count or checksum. Records the positions and sizes from which the number will be computed. */
 typedef struct {
     const tw_field *field;
     int64_t at, covered, size;
@@ -43,7 +43,7 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     PyObject *packed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* the size is only known after compression */
+        w->unsure = 1; /* the compressed size can't be counted without compressing */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -72,8 +72,8 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
 
 /* ---------------------------------------------------------------- framing */
 
-/* Leave a gap for a number. The gap of a varint has the width of the last varint that filled a gap, which usually
- * fits. */
+/* Leave a gap for a number. For a varint, the gap is as wide as the varint that filled the previous gap, which is
+ * usually right. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -112,7 +112,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return a borrowed reference to the object's value of a field; NULL if the object has no value. */
+/* Return a borrowed reference to the object's value for a field; NULL if it has none. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
@@ -144,7 +144,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
     return 0;
 }
 
-/* Write an item that is not a length, count or checksum. Return -1 if its value is rejected. */
+/* Write an item other than a length, count or checksum. Return -1 if its value is rejected. */
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_framing *framing = f->framing;
@@ -161,7 +161,7 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
-/* Write an item without dependencies: a number that no other item depends on, bytes, or any other value. */
+/* Write an item without dependencies, which may be a number, bytes, or any other value. */
 static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -181,7 +181,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Handle an item that is absent because of another item's value. Return -1 if the object has a value for this item. */
+/* Handle an item that must be absent because of another item's value. Return -1 if the object has a value for it
+ * anyway. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
@@ -194,8 +195,7 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return an upper limit for the size of a struct on the fast path; 0 if the struct can't be written on the fast
- * path. */
+/* Return an upper limit for a struct's encoded size; 0 if the fast path can't write the struct. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;
@@ -205,7 +205,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* a length can't hold such a size */
+            if (size > f->longest || size > INT32_MAX - room) /* too large for a length */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
@@ -214,7 +214,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write bytes or null at `p`, where there is room, preceded by the length. Return the end of the output. */
+/* Write the length and the bytes of a value, or null, at `p`, where there is room. Return the end of the output. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;
@@ -228,8 +228,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Write the length of the bytes from `at` + `gap` to `p` into the gap of `gap` bytes at `at`. If the length needs
- * another width, the bytes are moved. Return the new end of the bytes. */
+/* Fill the gap of `gap` bytes at `at` with the length of the bytes that follow it, up to `p`. If the length needs
+ * another width than the gap has, move the bytes. Return their new end. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -241,8 +241,8 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* Write a struct on the fast path. Return 0, -1 for an error, or 1, with nothing written, if the struct can't be
- * written on the fast path. */
+/* Write a struct on the fast path. Return 0, -1 for an error, or 1 with nothing written if the fast path can't write
+ * it. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -325,7 +325,7 @@ static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
 {
     int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
     int failed;
-    /* The interpreter decides about other types of mappings and unknown keys. */
+    /* The interpreter decides whether to accept unknown keys and mappings other than dicts. */
     if (unknown) {
         w->unsure = 1;
         return -1;
@@ -354,7 +354,8 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write an object, tuple or dict as a struct of a record format. The caller must hold an object with slots. */
+/* Write an object, tuple or dict as a struct of a record format. If it is an object with slots, the caller must hold
+ * it. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

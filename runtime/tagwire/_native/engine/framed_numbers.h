@@ -1,4 +1,4 @@
-/* Write numbers of record formats, which may be relative to a base, contain bits derived from other attributes, and
+/* Write the numbers of record formats. They may be relative to a base, contain bits derived from other attributes, or
  * have a restricted range. */
 #ifndef TAGWIRE_FRAMED_NUMBERS_H
 #define TAGWIRE_FRAMED_NUMBERS_H
@@ -16,7 +16,7 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Set the bits of `x` that are derived from other attributes of the object. Return -1 if such an attribute is
+/* Set the bits of `x` that are derived from other attributes of the object. Return -1 if one of these attributes is
  * invalid. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
@@ -46,8 +46,8 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
     return 0;
 }
 
-/* Convert a value to a number relative to its base, and store the number in `x`. If the value isn't a 64-bit int,
- * return -1 and set `unsure`, because the interpreter may still accept the value. */
+/* Convert a value to a number relative to its base, and store it in `x`. If the value isn't a 64-bit int, return -1 and
+ * set `unsure`, because the interpreter might still accept the value. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
@@ -71,14 +71,14 @@ found:
         w->highest[framing->base] = *x;
     difference = (int64_t)((uint64_t)*x - (uint64_t)base);
     if (TW_UNLIKELY(((*x ^ base) & (*x ^ difference)) < 0)) {
-        w->unsure = 1; /* the difference needs more than 64 bits */
+        w->unsure = 1; /* the difference would overflow */
         return -1;
     }
     *x = difference;
     return 0;
 }
 
-/* Write a number of a record format. `value` is NULL for a constant that is not stored in objects. */
+/* Write a number of a record format. `value` is NULL if the number is a constant that objects don't store. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;
@@ -87,7 +87,7 @@ static inline int tw_write_framed_number(const tw_field *f, PyObject *object, Py
     if (value != NULL && tw_number_of(framing, value, &x, w) < 0)
         return -1;
     if (TW_UNLIKELY(value != NULL && framing->hidden & x))
-        return -1; /* these bits belong to other attributes */
+        return -1; /* the value has bits that belong to other attributes */
     if (framing->follows_count && tw_follow_bits(framing, object, &x, w) < 0)
         return -1;
     w->known[framing->keep] = x;

@@ -1,7 +1,8 @@
-/* Properties that only fields of record formats have. They are part of the plan, next to tw_field.
+/* Properties that only fields of record formats have. They extend a field's tw_field in the plan.
  *
- * A register holds a number that other fields depend on: presence bits, a length, a count, or the base of deltas. Each
- * such field of the plan has its own register, so nothing is looked up by name. Register 0 holds all other numbers.
+ * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
+ * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
+ * numbers that nothing depends on.
  */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
@@ -9,9 +10,9 @@
 #include "engine/compat.h"
 
 #define TW_REGISTERS 32
-/* The most lengths, counts and checksums that a struct can have. */
+/* The maximum number of lengths, counts and checksums in a struct. */
 #define TW_FRAMES 8
-/* The slot of a field that is not stored in objects. */
+/* The value of `slot` for a field that objects don't store. */
 #define TW_NOWHERE (-1)
 
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
@@ -19,67 +20,67 @@ enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the items that most records consist of. tw_way_of chooses an item's fast path when the plan is
- * made. */
+/* Fast paths for the kinds of items that make up most records. tw_way_of chooses each item's fast path when the plan is
+ * created. */
 enum tw_way {
     TW_ANY_WAY,
-    TW_PASS,    /* a number of fixed width */
-    TW_NUMBER,  /* a zig-zag varint */
-    TW_BYTES,   /* bytes or null, after a zig-zag varint with the size */
-    TW_LIST,    /* an array of structs, usually empty, after a zig-zag varint with the count */
-    TW_BOUNDS,  /* a zig-zag varint that is the size of the rest of the struct */
+    TW_PASS,    /* number encoded as a zig-zag varint */
+    TW_NUMBER,  /* bytes or null: a zig-zag varint with the size, then the bytes */
+    TW_BYTES,   /* array of structs, usually empty: a zig-zag varint with the count, then the structs */
+    TW_LIST,    /* array of structs, usually empty: a zig-zag varint with the count, then the structs */
+    TW_BOUNDS,  /* the size in bytes of the rest of the struct, as a zig-zag varint */
 };
 
 /* A group of bits within a number. */
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* number of allowed values; 0: any value is allowed */
+    int64_t values;       /* how many values of these bits are allowed; 0 means all */
 } tw_bits;
 
-/* A bit that encoding derives from another attribute of the object: from the attribute's value, or from a flag. */
+/* A bit of a number that encoding derives from another attribute: from the attribute's value or from a flag. */
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute that is tested for None or emptiness */
-    Py_ssize_t flag;      /* TW_IF_FLAGGED: slot of a bool attribute; if it is None, `slot` decides */
+    Py_ssize_t slot;      /* slot of that attribute, which is tested for None or emptiness */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute; if that is None, use `slot` */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t way;          /* fast path for items of objects, a tw_way */
-    uint8_t is_usual;     /* whether no item depends on this value, and the value depends on no item except its base */
-    uint8_t is_number;    /* whether the item is a length, count, checksum, or integer of up to 64 bits */
+    uint8_t way;          /* the item's fast path in objects, a tw_way */
+    uint8_t is_usual;     /* whether the item depends on no item except its base, and no item depends on it */
+    uint8_t is_number;    /* whether this is a length, count, checksum, or integer of up to 64 bits */
     uint8_t counts_itself;
-    uint8_t algorithm;    /* algorithm of this checksum, or of the checksum that begins to cover bytes here */
+    uint8_t algorithm;    /* checksum algorithm, if this is a checksum or the first item that one covers */
     uint8_t has_equals;
-    uint8_t is_checked;   /* whether the number must be compared with `equals`, `bits` or `last` */
+    uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
-    uint8_t filled;       /* whether the array must have at least one element */
-    uint8_t keep;         /* register that stores this item's number, or `absent` if the item is absent */
-    uint8_t guard;        /* register whose bits decide whether this item is present */
-    /* Registers for converting a number to an attribute: base + scale * number. Register 1 is always 0, register 2
-     * always 1. */
+    uint8_t filled;       /* for arrays: whether at least one element is required */
+    uint8_t keep;         /* register that gets the item's number; if the item is absent, it gets `absent` */
+    uint8_t guard;        /* register with the bits that decide whether the item is present */
+    /* Registers for computing an attribute from a number: base + scale * number. Without them, `base` is register 1,
+     * which is always 0, and `scale` is register 2, which is always 1. */
     uint8_t base, scale;
-    uint8_t extent;       /* register that holds this item's size in bytes */
-    uint8_t counted_by;   /* register that holds the number of elements; 0 if the array has its own count */
-    uint8_t last;         /* register that holds the last element's number, if elements must ascend */
-    uint8_t ordered;      /* arrays: the elements' register `last` */
-    uint8_t sum;          /* register that holds the checksum of all bytes from this item on */
-    uint8_t packing;      /* register that holds the number with the compression codec */
-    int8_t place;         /* for lengths, counts and checksums: index among these in the struct; otherwise -1 */
-    int8_t of;            /* for counts: index of the counted item */
-    int8_t measured;      /* `place` of the length that covers only this item; -1 if none */
-    int8_t covered;       /* `place` of the checksum that covers all bytes from this item on; -1 if none */
+    uint8_t extent;       /* register with the item's size in bytes */
+    uint8_t counted_by;   /* for arrays: register with the number of elements; 0 if the count is in the array */
+    uint8_t last;         /* register with the previous element's number, if numbers must ascend */
+    uint8_t ordered;      /* for arrays: the register `last` of their elements */
+    uint8_t sum;          /* register with the checksum that covers all bytes from this item on */
+    uint8_t packing;      /* register with the number that contains the compression codec */
+    int8_t place;         /* for lengths, counts and checksums: their index in the struct; otherwise -1 */
+    int8_t of;            /* for counts: index of the item whose elements are counted */
+    int8_t measured;      /* `place` of the length that measures only this item, or -1 */
+    int8_t covered;       /* `place` of the checksum that covers all bytes from this item on, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number that is assumed if the item is absent */
-    int64_t hidden;       /* bits of this number that are not part of the attribute's value */
+    int64_t absent;       /* the item's assumed number if it is absent */
+    int64_t hidden;       /* bits of the number that aren't part of the attribute's value */
     int64_t packing_mask;
     uint8_t packing_shift;
-    PyObject *codecs;     /* tuple of codec names; the first name means uncompressed */
-    Py_ssize_t flag_slot; /* slot of a bool attribute that holds one bit of this number */
+    PyObject *codecs;     /* tuple of codec names by number; the first one means uncompressed */
+    Py_ssize_t flag_slot; /* slot of the bool attribute that stores one bit of the number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

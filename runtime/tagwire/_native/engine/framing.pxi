@@ -1,30 +1,31 @@
-"""Plans for record formats, whose structs have lengths, counts and checksums of items, and items that depend on others.
+"""Plans for record formats. Their structs contain lengths, counts and checksums of items, and items that depend on
+others.
 
-If a struct of a layout has such items, all structs of the layout get framings (framing.h), because an item may depend
-on any earlier item. Names are resolved to registers here, so reading looks up nothing by name.
+If any struct of a layout has such items, all its structs get framings (framing.h), because an item may depend on any
+earlier item. Names are resolved to registers here, so that reading looks up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # register that is always 0; register 0 is for numbers on which nothing depends
-    ONE = 2  # register that is always 1
+    ZERO = 1  # number of the register that is always 0; register 0 receives numbers that nothing depends on
+    ONE = 2  # number of the register that is always 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 
 @final
 cdef class Known:
-    """An earlier item that later items may depend on."""
+    """An item that items after it may depend on."""
 
     cdef tw_framing *framing
     cdef int place
 
 
 cdef class FramedBuilder(Builder):
-    """A builder of plans for messages and for record formats."""
+    """Builds plans, both for messages and for record formats."""
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # registers of numbers that the caller passes, by name
+    cdef dict inputs  # by name: registers of the numbers that callers pass as inputs
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,7 +34,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Decide whether the plan of a layout must be framed, and return the decision."""
+        """Decide whether all structs of a layout need framings. Store the decision and return it."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +47,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier item with this name, or of the input with this name."""
+        """Return the register for a name: that of the nearest earlier item, or of an input, with this name."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -61,7 +62,7 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return the items before the current item in the struct that is being built, by name."""
+        """Return a dict, by name, of the items before the current item in the struct that is being built."""
         return self.scopes[len(self.scopes) - 1]
 
     # ------------------------------------------------------------ structs
@@ -84,7 +85,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """Set the Python type of a struct's values."""
+        """Set which Python type represents a struct: an object, tuple or dict."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -179,7 +180,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Plan a length, count or checksum: what decoding checks, and which gap encoding fills."""
+        """Plan a length, count or checksum: what decoding must check, and what encoding must compute for it."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -208,7 +209,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the expected value of an item, and the checksum whose coverage begins at the item."""
+        """Set the value that an item must have, and the checksum that starts to cover bytes at this item."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -251,14 +252,14 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Return whether objects store the value of an item. They don't if it is constant or derived from other items."""
+    """Return whether objects store an item's value. They don't if it is constant or derived from other items."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
 
 
 def structs_of(struct):
-    """Yield a struct and all structs inside it."""
+    """Yield a struct, and all structs nested in it."""
     yield struct
     for item in struct.fields:
         kind = item.type
@@ -269,7 +270,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: if its values aren't plain objects, or items have more than a type."""
+    """Return whether a struct needs framings: its values aren't objects, or items have more than a type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -280,11 +281,11 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether an array has more properties than its length and element type, such as a count in another item."""
+    """Return whether an array has properties besides its type, such as a count in another item."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
-# ---------------------------------------------------------------- called from C
+# ---------------------------------------------------------------- functions that C calls
 
 cdef extern from "Python.h":
     object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
@@ -297,7 +298,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
-    """Return the decompressed bytes; None if the data is invalid or exceeds the limits."""
+    """Return data in decompressed form; None if it is invalid or exceeds the limits."""
     from tagwire.wire.compression import DecompressionError, unpack
 
     try:
@@ -313,7 +314,7 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
-    """Return an iterable of this size as a tuple. Raises ValueError for other sizes."""
+    """Convert an iterable to a tuple. Raises ValueError if it does not have this size."""
     found = tuple(value)
     if len(found) != size:
         raise ValueError
@@ -321,5 +322,5 @@ cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t siz
 
 
 cdef public int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
-    """Return whether a dict has a key that is not a field name."""
+    """Return whether a dict has a key that isn't a field name."""
     return not (<dict>values).keys() <= <object>names

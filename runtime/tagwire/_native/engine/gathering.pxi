@@ -1,12 +1,13 @@
 """Encode the records of a batch builder as they are appended, without creating an object for each record.
 
-This requires that the bases are known at the first record. Only values that decoding would return unchanged are
-accepted, so that record objects can still be created later. For all other values, the builder continues in Python.
+This requires that the bases for deltas are known when the first record is appended. It accepts only values that
+decoding would return unchanged, so that record objects can still be created later. For all other values, the builder
+continues in Python.
 """
 
 cdef enum:
-    GIVEN = 7  # number of arguments of `append`
-    RESERVED = 61  # bytes before the records, for a batch header of magic 2
+    GIVEN = 7  # number of parameters of `append`
+    RESERVED = 61  # bytes left free before the records for the header of a magic 2 batch
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
 
@@ -14,18 +15,18 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The encoded elements of a batch so far, relative to the bases in `inputs`."""
+    """The elements of a batch that were encoded so far, with numbers relative to the bases in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # object whose slots hold borrowed values while an element is written
+    cdef object model  # its slots hold borrowed values while an element is written
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`, after which the writer is empty
+    cdef bytes done  # the result of `finished`; the writer was emptied to create it
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -40,7 +41,7 @@ cdef class Gathering:
             self.highest[register] = INT64_MIN
 
     def take(self, element):
-        """Write an element that is an object. Return False, with nothing written, if Python must write it."""
+        """Write an element that is given as an object. Return False, with nothing written, if Python must write it."""
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         if type(element) is not type(self.model):
@@ -59,21 +60,21 @@ cdef class Gathering:
 
     @property
     def first(self):
-        """The offset and the timestamp of the first element, if there is one."""
+        """The first element's offset and timestamp, valid only if there is an element."""
         return self.first_offset, self.first_timestamp
 
     @property
     def size(self):
-        """The number of bytes so far, including the reserved bytes."""
+        """The number of bytes so far, including those reserved for the header."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the elements as bytes, and the highest number written relative to each input."""
+        """Return the encoded elements, and the highest number for each input."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Return all bytes, including the reserved bytes. The writer is then empty."""
+        """Return all bytes, including those reserved for the header. The writer is then empty."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -92,14 +93,14 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Continue writing after `finished`, with a copy of the bytes that it returned."""
+        """Continue writing after `finished`, starting with a copy of the bytes that it returned."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write an element, and return whether that was possible. The offset None means the next offset."""
+        """Write an element from arguments of `append`. Return False if C can't. Offset None means the next offset."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -129,7 +130,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # so no int object is created
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -154,7 +155,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return a tuple of the headers if decoding would return equal headers; otherwise return None."""
+    """Return headers as a tuple; None if decoding would return them changed."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -168,11 +169,11 @@ cdef object plain_pairs(object headers):
     return headers
 
 
-# ---------------------------------------------------------------- a builder method
+# ---------------------------------------------------------------- the `append` method of builders
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # Indexes into BUILDER_NAMES.
+    # Indexes into BUILDER_NAMES and BUILDER.
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -192,7 +193,7 @@ cdef tuple BUILDER_NAMES = (
     "compression", "timestamp_type", "append_time",
 )
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
-cdef Py_ssize_t BUILDER[SETTINGS]  # slots of a builder's attributes, in the order of BUILDER_NAMES
+cdef Py_ssize_t BUILDER[SETTINGS]  # slots of the attributes in BUILDER_NAMES, in the same order
 
 define(
     &APPEND, "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
@@ -205,9 +206,9 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return an `append` method for the builder class. For records that C can't write, it calls `_append`.
+    """Return an `append` method for the builder class. It calls `_append` for records that C can't write.
 
-    Raises NotNative if the class does not have the required slots.
+    Raises NotNative if the class lacks a required slot.
     """
     cdef Py_ssize_t index
     for index, name in enumerate(BUILDER_NAMES):
@@ -224,14 +225,14 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
             if begin_natively(builder, given):
                 return builder
         elif type(<object>slot) is Gathering:
-            gathering = <Gathering>slot  # a strong reference: the collector may run code that clears the builder's slot
+            gathering = <Gathering>slot  # strong reference: garbage collection may clear the builder's slot
             if gathering.add(given):
                 return builder
     return append_in_python(builder, args, count, names)
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Write the first record of a builder in C. Return whether that was possible."""
+    """Write a builder's first record in C. Return False if C can't write it."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -263,7 +264,7 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Store borrowed arguments in the order of GIVEN_NAMES. Return False if Python must handle the call."""
+    """Store arguments as borrowed references, in GIVEN_NAMES order. Return False if Python must handle the call."""
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -277,7 +278,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # an unknown name, or a name that is not interned
+        if place == GIVEN:  # the name is unknown or not interned
             return False
         given[place] = args[count + index]
     return True

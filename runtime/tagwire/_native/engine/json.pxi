@@ -1,8 +1,8 @@
-"""Convert messages to and from JSON, as Python values or as text, in both styles.
+"""Convert messages to and from JSON, as Python values or as text, in both JSON styles.
 
-The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file makes their plans, once per
-version, and converts rare values. Everything else is left to `tagwire.message.json`, whose errors give the field's
-path.
+The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates the plan that they use,
+once per version, and converts values of unusual types. Everything else is left to `tagwire.message.json`, whose errors
+contain the field's path.
 """
 
 cdef extern from "engine/json_plan.h":
@@ -68,11 +68,11 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan(Owner):
-    """The plan by which C converts one version of a message to and from JSON."""
+    """The plan that C uses to convert one version of a message to and from JSON."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # NULL if Python creates the objects
+    cdef const tw_json_reading *reading  # NULL if Python must create the objects
     cdef dict structs
     cdef dict readings
 
@@ -89,7 +89,7 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ plans
 
     cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        """Return the plan for writing a struct, whose fields are in the order of the class."""
+        """Return the plan for writing a struct. Its fields are in the order of the class."""
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <const tw_json_struct *>block.at
@@ -125,7 +125,7 @@ cdef class JsonPlan(Owner):
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct. `version` is None inside a field that exists only in other versions."""
+        """Return the plan for reading a struct. `version` is None if the struct exists only in other versions."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
@@ -173,14 +173,14 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Return the JSON of a message as a dict; None if Python must convert the message."""
+        """Convert a message to a dict of JSON values; None if Python must convert it."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Return the message that a dict represents; None if Python must convert the dict."""
+        """Convert a dict of JSON values to a message; None if Python must convert it."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -188,7 +188,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule over several fields, which Python then reports."""
+        """Return the message, or None if it breaks a rule that involves several fields, for Python to report."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -199,7 +199,7 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """Return a message as JSON text; None if Python must write it."""
+        """Convert a message to JSON text; None if Python must write it."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -216,7 +216,7 @@ cdef class JsonPlan(Owner):
         return text
 
     cdef object read(self, bytes data):
-        """Return the message that a JSON text represents; None if Python must read the text."""
+        """Convert JSON text to a message; None if Python must read it."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -229,14 +229,14 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Return a new reference as an object. For NULL, return None, or raise the exception if one is set."""
+    """Take over a new reference. For NULL, raise the exception if one is set, otherwise return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a valid value of an unusual type to a JSON value."""
+    """Convert a valid value to JSON if it isn't of the field's usual Python type."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
@@ -247,14 +247,14 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
-    """Return unknown tagged fields as JSON values."""
+    """Convert unknown tagged fields to JSON values."""
     from tagwire.message.json import json_tags
 
     return json_tags(tags)
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as JSON text that is indented for this depth."""
+    """Return a value as JSON text, indented for this nesting depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
@@ -267,7 +267,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version, which is made once; None if the pure engine serves that version."""
+    """Return the JSON plan of a version, created on first use; None if pure Python serves the version."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -283,19 +283,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Return the JSON of a message as a dict, or None if Python must convert it. Raises the errors of `encode`."""
+    """Convert a message to a dict of JSON values; None if Python must convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Return the message that a dict represents, or None if Python must convert the dict."""
+    """Convert a dict of JSON values to a message; None if Python must convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Return a message as JSON text, or None if Python must write it. Raises the errors of `encode`."""
+    """Convert a message to JSON text; None if Python must write it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -303,6 +303,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Return the message that a JSON text represents, or None if Python must read the text."""
+    """Convert JSON text to a message; None if Python must read it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

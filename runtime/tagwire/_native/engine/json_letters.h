@@ -1,5 +1,5 @@
-/* Write the parts of JSON text: digits of integers, escaped strings, and bytes as base64. Each function writes into a
- * buffer with enough room and returns the end of its output. */
+/* Write the components of JSON text: the digits of integers, escaped strings, and bytes as base64. Each function writes
+ * into a buffer that has enough room, and returns the end of its output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
 
@@ -7,9 +7,9 @@
 
 #include "engine/base64.h"
 
-/* The most characters of a 64-bit integer, including its sign. */
+/* The maximum number of characters in a 64-bit integer, including its sign. */
 #define TW_MOST_DIGITS 20
-/* The most characters that one byte of a string may need. */
+/* The maximum number of characters that one byte of a string becomes if it is escaped. */
 #define TW_MOST_ESCAPED 6
 
 static inline char *tw_put_digits(char *out, int64_t x)
@@ -28,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the character that follows the backslash if a character must be escaped in JSON; 0 if it needs no escape. */
+/* Return the character that must follow the backslash to escape a character in JSON; 0 if no escape is needed. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {
@@ -49,7 +49,7 @@ static inline char tw_json_escape(uint8_t letter)
     return letter < 0x20 ? 'u' : 0;
 }
 
-/* Write a JSON string with quotes and escapes. `p` is its UTF-8. */
+/* Write a JSON string with quotes and escapes. `p` is the string in UTF-8. */
 static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';
@@ -72,7 +72,7 @@ static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
     return out;
 }
 
-/* Write bytes as a JSON string of base64, with quotes. */
+/* Write bytes as a quoted JSON string in base64. */
 static inline char *tw_put_json_bytes(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

@@ -1,7 +1,8 @@
-/* The JSON plan of a message: its fields in spec order, with their keys. json.pxi makes each plan once.
+/* The JSON plan of a message: its fields with their keys, in spec order. json.pxi creates each plan once.
  *
- * The functions that use the plan return NULL or -1 without an exception for values of unusual types (when writing) and
- * for any invalid input (when reading). Python then repeats the conversion and reports the error.
+ * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: for
+ * values of unusual types when writing, and for any invalid input when reading. Python then reports the error, if there
+ * is one.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
@@ -10,17 +11,17 @@
 #include "engine/enums.h"
 #include "engine/values.h"
 
-/* ---------------------------------------------------------------- writing: a layout's struct */
+/* ---------------------------------------------------------------- plans for writing */
 
 typedef struct tw_json_struct tw_json_struct;
 
 typedef struct {
     const tw_field *field;
     PyObject *key;
-    const char *text;             /* the key as JSON text, with quotes and colon */
+    const char *text;             /* the key as JSON text, including quotes and colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* the plan of a struct or of an array's structs; otherwise NULL */
-    uint8_t records;              /* whether the field holds records, which Kafka prints as "" */
+    const tw_json_struct *child;  /* for structs and arrays of structs: the struct's plan; otherwise NULL */
+    uint8_t records;              /* whether the field has record bytes, which Kafka prints as "" */
 } tw_json_field;
 
 struct tw_json_struct {
@@ -30,22 +31,22 @@ struct tw_json_struct {
     Py_ssize_t unknown_slot;
 };
 
-/* ---------------------------------------------------------------- reading: a class's field rows in a version */
+/* ---------------------------------------------------------------- plans for reading */
 
 typedef struct tw_json_reading tw_json_reading;
 
 typedef struct {
     PyObject *key;
-    const char *text;             /* the key in UTF-8 */
+    const char *text;             /* the key, encoded in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
-    Py_ssize_t attribute;         /* index of the attribute in the data class */
-    Py_ssize_t longest;           /* maximum size of a string in bytes; exact size of bytes[N]; otherwise 0 */
-    uint8_t kind;                 /* kind of the value, or of an array's elements */
-    uint8_t number;               /* for enums: kind of the number */
-    uint8_t dimensions;           /* number of array dimensions; 0 if the value isn't an array */
+    Py_ssize_t attribute;         /* the attribute's index in the data class */
+    Py_ssize_t longest;           /* maximum size of a string, or exact size of bytes[N], in bytes; otherwise 0 */
+    uint8_t kind;                 /* the value's kind; for arrays, the kind of the elements */
+    uint8_t number;               /* for enums: the kind of integer on the wire */
+    uint8_t dimensions;           /* for arrays: number of dimensions; otherwise 0 */
     uint8_t nullable, required;
-    const tw_enum *members;       /* members of an enum; otherwise NULL */
+    const tw_enum *members;       /* for enums: the members; otherwise NULL */
 } tw_json_row;
 
 struct tw_json_reading {
@@ -54,8 +55,8 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from the arguments in `placed`, which are new references or NULL. Always release the arguments. If
- * `made` is 0, create nothing and return NULL. */
+/* Create an object from the new references in `placed`, where NULL means no argument. Always release these references.
+ * If `made` is 0, only release them and return NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

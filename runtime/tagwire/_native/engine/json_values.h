@@ -1,4 +1,4 @@
-/* Convert messages to and from the values that Python's `json` uses: dicts, lists, numbers and strings. */
+/* Convert messages to and from the values that Python's `json` module uses: dicts, lists, numbers and strings. */
 #ifndef TAGWIRE_JSON_VALUES_H
 #define TAGWIRE_JSON_VALUES_H
 
@@ -11,7 +11,8 @@ typedef struct {
     int lossless;
 } tw_json_style;
 
-/* Defined in json.pxi: convert values of unusual types, and unknown tags, to JSON values. */
+/* Defined in json.pxi: convert unknown tags, and values that aren't of the field's usual Python type, to JSON
+ * values. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -50,7 +51,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return the name of an enum value as a new reference; if its number has no name, return the number. */
+/* Return a new reference to the JSON of an enum value: its name, or its number if it has no name. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -60,7 +61,7 @@ static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
 }
 
-/* Convert a value to a JSON value. The caller holds `value`. */
+/* Convert a value to a JSON value. The caller holds a reference to `value`. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     if (value == Py_None)
@@ -108,7 +109,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
 static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *array, *elements;
-    elements = PySequence_Tuple(value); /* converting an unusual value may run code that changes a list */
+    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes a list */
     if (elements == NULL)
         return NULL;
     array = PyList_New(TW_TUPLE_SIZE(elements));
@@ -123,14 +124,14 @@ static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field
     return array;
 }
 
-/* Return whether an object's JSON contains a field: 1, 0 for a tagged field with its default value, or -1 for an
+/* Return whether a field is part of an object's JSON: 1; 0 for a tagged field with its default value; or -1 for an
  * error. */
 static inline int tw_json_has(const tw_field *f, PyObject *object)
 {
     return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
 }
 
-/* Return a new reference to a field's value. If the slot is empty, return the default. */
+/* Return a new reference to a field's value, or to its default if the slot is empty. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
     PyObject *value = TW_SLOT(object, f->slot);
@@ -154,7 +155,8 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     return failed;
 }
 
-/* Return an object's unknown tags as a new dict; NULL without an exception if there are none or `lossless` is off. */
+/* Return an object's unknown tags as a new dict. Return NULL without an exception if there are none or if `lossless` is
+ * off. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     PyObject *tags, *made;
@@ -188,7 +190,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
 
 /* ---------------------------------------------------------------- reading */
 
-/* Decode base64 with padding into a new bytes object. Return NULL without an exception if the base64 is invalid. */
+/* Decode padded base64 to a new bytes object. Return NULL without an exception if it is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
 {
     PyObject *bytes;
@@ -214,7 +216,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if it has this size, or if `size` is 0. Otherwise release the reference, and return NULL without an
+/* Return `bytes` if its size is `size`, or if `size` is 0. Otherwise release the reference, and return NULL without an
  * exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
@@ -230,7 +232,8 @@ static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
-/* Return a new reference to the enum value with this number; NULL without an exception if the number is not allowed. */
+/* Return a new reference to the enum value for this number: a member or, if the enum is open, an int. Return NULL
+ * without an exception if the number is not allowed. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
     return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
@@ -251,7 +254,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             return NULL;
         size = tw_utf8_size(value);
         if (size < 0)
-            PyErr_Clear(); /* clears the error for a lone surrogate */
+            PyErr_Clear(); /* an error means that the string has a lone surrogate */
         return size < 0 || size > row->longest ? NULL : Py_NewRef(value);
     case TW_FLOAT32:
         if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
@@ -287,7 +290,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
-/* Convert a JSON list to a tuple with `depth` dimensions. Return NULL if it is invalid. */
+/* Convert a JSON list to a tuple with `depth` dimensions. Return NULL if the list is invalid. */
 static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
 {
     PyObject *array;
@@ -297,7 +300,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
-            Py_INCREF(element); /* the garbage collector may run code that changes the list */
+            Py_INCREF(element); /* hold it: garbage collection may run code that changes the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }

@@ -1,5 +1,4 @@
-/* Write messages as JSON text, without creating JSON values first. The text is equal to `json.dumps` of these
- * values. */
+/* Write messages as JSON text, without creating JSON values first. The text is the same as `json.dumps` would write. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 
@@ -8,12 +7,12 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* spaces per level; -1: everything on one line */
+    int indent;      /* spaces per nesting level; -1 means all on one line */
     int depth;
     int is_ascii;
 } tw_json_writer;
 
-/* Defined in json.pxi: return the text that `json.dumps` creates for a value, indented for this depth. */
+/* Defined in json.pxi: return the text that `json.dumps` writes for a value, indented for this nesting depth. */
 PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
@@ -44,8 +43,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write the separator before the next element of an array or object, or before its closing bracket. With an indent,
- * this includes a line break. If `is_first` is set, no element precedes, so no comma is written. */
+/* Write what precedes an array element, an object key, or a closing bracket: a comma unless `is_first` is set, and a
+ * line break with indentation if the text is indented. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -103,7 +102,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 #endif
     data = PyUnicode_AsUTF8String(value);
     if (data == NULL) {
-        PyErr_Clear(); /* clears the error for a lone surrogate */
+        PyErr_Clear(); /* an error means that the string has a lone surrogate */
         return -1;
     }
     failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));
@@ -139,7 +138,7 @@ static int tw_json_write_float(tw_json_writer *w, PyObject *value)
     return failed;
 }
 
-/* Write the JSON text that `json.dumps` creates for a value. NULL means that creating the value failed. */
+/* Write a value as `json.dumps` does. Return -1 if `value` is NULL because creating it failed. */
 static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
 {
     PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;
@@ -176,7 +175,7 @@ static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *va
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
 }
 
-/* Write a value as JSON. The caller holds `value`. */
+/* Write a value as JSON. The caller holds a reference to `value`. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     int64_t x;
@@ -227,7 +226,7 @@ static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, con
     PyObject *elements;
     Py_ssize_t index = 0;
     int failed;
-    elements = PySequence_Tuple(value); /* converting an unusual value may run code that changes a list */
+    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes a list */
     if (elements == NULL)
         return -1;
     failed = tw_json_open(w, '[');

@@ -1,6 +1,6 @@
-"""Shared by plans for objects and plans for columns: the kinds of types and lengths, and blocks of memory."""
+"""Definitions shared by plans for objects and for columns: kinds of types, kinds of lengths, and blocks of memory."""
 
-# For each family and width of wire types, the unsigned kind and the signed kind.
+# The kinds for each (family, width) of wire types: first the unsigned kind, then the signed kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The possible types of a length that covers the rest of a struct.
+# The types that a length at the beginning of a struct may have, if it covers the rest of the struct.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -31,7 +31,7 @@ cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MAR
 
 
 cdef class Block:
-    """A block of zeroed memory that is freed with this object."""
+    """A block of zeroed memory that is freed together with this object."""
 
     cdef void *at
 
@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """A base class for owners of plans. `kept` keeps the objects alive that a plan points to."""
+    """A base class for the owners of plans. `kept` has the objects that a plan points to, to keep them alive."""
 
     cdef list kept
 
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the code of the length that encloses a struct, or None, and the remaining items."""
+    """Return a code for the length that begins a struct and covers the rest (or None), and the other items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
@@ -93,7 +93,7 @@ def enclosed(items):
 
 
 cdef int refuse_unlike(object item) except -1:
-    """Raise NotNative for an item that only framed plans support."""
+    """Raise NotNative for an item that isn't plain, which only plans with framings support."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:

@@ -1,17 +1,17 @@
 """Create default structs only when they are accessed.
 
-Most messages don't set their tagged structs. A partition of a FetchResponse has three of them; creating these would
-take longer than decoding its other fields. Objects can't share them, because a user may change them. So decoding leaves
-their slots empty, and a descriptor of the class fills an empty slot on first access.
+Most messages don't set their tagged structs. A partition of a FetchResponse has three of them, and creating them would
+take longer than decoding its other fields. Objects can't share one default struct, because a user may modify it. So
+decoding leaves the slots of these fields empty, and a descriptor of the class fills an empty slot on first access.
 """
 
-cdef object DELETED = object()  # marks a slot after `del`, since an empty slot would mean the default
+cdef object DELETED = object()  # stored by `del`, because an empty slot would mean the default
 
 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """A descriptor for an attribute whose default is a struct. It replaces the slot's own descriptor in the class."""
+    """A descriptor for an attribute whose default is a struct. Replaces the class's own descriptor for the slot."""
 
     cdef object owner
     cdef object member
@@ -48,7 +48,7 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        # `isinstance` would trust `__class__`, which an object can override.
+        # Not `isinstance`, which trusts `__class__`, and an object can override that.
         if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):
             raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0
@@ -67,7 +67,7 @@ cdef class LateStruct:
 
 
 cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
-    """Let an empty slot mean the default struct. Return False if the class can't be changed."""
+    """Make an empty slot mean the default struct. Return False if the class does not allow the change."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).template.cls is template.cls

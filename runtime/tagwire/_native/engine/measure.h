@@ -12,15 +12,15 @@
 
 /* ---------------------------------------------------------------- quick checks */
 
-/* Return whether a value is one of the small ints that CPython preallocates, by comparing addresses. All of these ints
- * fit in an int16. */
+/* Return whether a value is one of the small ints that CPython preallocates, by comparing its address. All of these
+ * ints fit in an int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
 /* Return whether a value, which may be NULL, is an exact int in the int32 range. May return 0 for a valid value, which
- * a slower check then accepts. */
+ * a slower check will then accept. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -29,8 +29,8 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Return whether a value fits a kind of fixed width. May return 0 for a valid value, which a slower check then
- * accepts. */
+/* Return whether a value is valid for a kind of fixed width. May return 0 for a valid value, which a slower check will
+ * then accept. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -46,9 +46,9 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
-/* The following functions check most items quickly. They never run foreign code. */
+/* The functions from here on check the common items quickly. They never run foreign code. */
 
-/* Lengths up to this number take one byte in each kind of varint. */
+/* Lengths up to this number take a single byte in every varint encoding. */
 #define TW_SHORT 60
 
 static inline int tw_short_width(int code)
@@ -56,7 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many bytes a length takes beyond the bytes of a short length (up to TW_SHORT); -1 if it is out of
+/* Return how many more bytes a length takes than a length of at most TW_SHORT does; -1 if the length is out of
  * range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
@@ -76,8 +76,8 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return how many bytes a string takes in addition to a short length; -1 if the value is not a valid string. Null takes
- * as many bytes as a short length. */
+/* Return a string's size in addition to the size of a short length (up to TW_SHORT); -1 if the value is not a valid
+ * string. For null this is 0, because null takes as many bytes as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -108,11 +108,12 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return how many bytes a struct's int32 arrays take in addition to short lengths; -1 if a slower check is needed. */
+/* Return the size of a struct's int32 arrays, not counting one short length for each; -1 if a slower check is
+ * needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the last short array; in-sync replicas often equal replicas */
+    PyObject *last = shared->empty_tuple; /* the previous short array: in-sync replicas often equal replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -122,7 +123,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
                 return -1;
             all += size;
             last = value;
-            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* the field decides about null and long lengths */
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* valid for this field only: null or a long length */
                 last = shared->empty_tuple;
                 size = 0;
             }
@@ -131,7 +132,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return how many bytes a value takes in addition to the minimum of its kind; -1 if a slower check is needed. */
+/* Return a value's size beyond the minimum size for its kind; -1 if a slower check is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -143,8 +144,8 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the size of all items of a struct that can be checked quickly; -1 if one of them needs a slower check. Items
- * with TW_LOOK_CLOSELY are not included. */
+/* Return the total size of a struct's items, without those marked TW_LOOK_CLOSELY; -1 if one of the other items needs a
+ * slower check. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -177,7 +178,7 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Choose how tw_look_at_items checks each item of a struct. The items must be complete. */
+/* Choose how tw_look_at_items checks each item of a struct. All fields of the items must have been set. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -198,15 +199,15 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the size of a tag section, which contains the known fields that differ from their defaults; -1 if it can't be
- * measured. */
+/* Return the size of a tag section; -1 if it can't be measured. The section contains the known fields that differ from
+ * their defaults. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* read again, since the comparison may change the slot */
+        PyObject *value = TW_SLOT(object, f->slot); /* read now, because the comparison may have changed the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
@@ -218,7 +219,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the size of a struct, which the caller holds; -1 if encode.h must count the bytes. */
+/* Return the size of a struct, to which the caller holds a reference; -1 if encode.h must count the bytes. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;
@@ -253,7 +254,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Prefetch the strings, UUIDs and arrays of a struct that will be measured soon. */
+/* Prefetch the strings, UUIDs and arrays of a struct that will soon be measured. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
     if (Py_TYPE(object) == s->made.cls)
@@ -261,7 +262,7 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Return the size of an array including its length; -1 if encode.h must count the bytes. The caller holds `tuple`. */
+/* Return the size of an array and its length; -1 if encode.h must count the bytes. The caller holds `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

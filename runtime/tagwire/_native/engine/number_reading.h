@@ -1,7 +1,7 @@
 /* Read and check the numbers and lengths of record formats, without creating Python objects.
  *
- * Used to read objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). A result of -1 means invalid
- * bytes.
+ * Used to read objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). Functions return -1 for
+ * invalid bytes.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
@@ -27,8 +27,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes, and return its end; NULL if the varint is invalid. Most varints have one or
- * two bytes, which take a fast path. */
+/* Read a varint of at most `size` bytes. Return its end, or NULL if it is invalid. The fast path handles varints of one
+ * or two bytes, which are the most common. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -47,8 +47,8 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Check a number against its item's allowed values, and against the previous element's number if the numbers must
- * ascend. Return 0, or -1 if the number is not allowed. */
+/* Check a number against the values allowed for its item. If an array's numbers must ascend, also compare it with the
+ * number of the previous element. Return 0, or -1 if the number is not allowed. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -79,8 +79,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check the size in bytes given by a length that began at `start`, and set the reader's end accordingly. Return 0, or
- * -1 if fewer bytes are left. */
+/* Check a size that was read from a length field at `start`. If the length covers the rest of the struct, set the
+ * reader's end accordingly. Return 0, or -1 if fewer bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -94,7 +94,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return the fast path of an item; TW_ANY_WAY if there is none for its type, or if it has dependencies other than its
+/* Return an item's fast path; TW_ANY_WAY if there is none for its type, or if it has dependencies other than its
  * base. */
 static inline int tw_way_of(const tw_field *f)
 {
@@ -115,7 +115,7 @@ static inline int tw_way_of(const tw_field *f)
     return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
 }
 
-/* Choose the fast path of each item of a struct, and set whether the whole struct can be read and written on fast
+/* Choose a fast path for each item of a struct. Also set whether the whole struct can be read and written on fast
  * paths. */
 static inline void tw_choose_ways_of(const tw_struct *s)
 {

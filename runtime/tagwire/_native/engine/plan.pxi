@@ -1,16 +1,16 @@
-"""Make plans: convert a layout to the C structs that the main loops follow.
+"""Create plans: convert a layout to the C structs that the main loops follow.
 
-Everything that could make these loops unsafe is rejected here once, by raising `NotNative`, so the loops need no
+Everything that could make the loops unsafe is rejected once, here, by raising `NotNative`. The loops therefore need no
 further checks.
 """
 
 cdef enum:
-    DEEPEST = 100  # the deepest nesting of structs, because each level takes a frame on the C stack
+    DEEPEST = 100  # the deepest supported nesting of structs, because each level uses part of the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of the struct that `cls._fresh()` returns, from which C creates default structs."""
+    """A copy of the slots of the struct that `cls._fresh()` returns. C creates default structs from it."""
 
     cdef tw_fresh c
     cdef object cls
@@ -18,13 +18,13 @@ cdef class Template:
 
 
 cdef class Builder(PlanBuilder):
-    """A builder of plans for objects."""
+    """Builds plans for encoding and decoding objects."""
 
     cdef Shared shared
     cdef dict structs
     cdef dict templates
     cdef dict slots
-    cdef list types  # the name and type of each field and element, by number
+    cdef list types  # (name, type) of each field and element, indexed by number
     cdef bint framed
 
     def __cinit__(self, Shared shared):
@@ -44,7 +44,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ structs
 
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """Return the plan of a struct, which is made once."""
+        """Return the plan of a struct. It is created on first use."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field for the length before a struct. Its name identifies the length in traces and errors."""
+        """Return a field that represents the length before a struct, for traces and errors. Only its name matters."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -83,17 +83,17 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Give a field or element the number that identifies it in traces."""
+        """Give a field or element a number, which identifies it in traces."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
-        """Return the plan of a struct of a record format: see framing.pxi."""
+        """Return the plan of a struct in a record format: see framing.pxi."""
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Choose the tagged and missing fields whose default decoding must set."""
+        """List the tagged and missing fields that decoding must set to their defaults."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -136,7 +136,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ defaults
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set a field's default: a value that all objects share, or a template if the default is a struct."""
+        """Set a field's default: a value that all objects share or, if the default is a struct, a template."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
@@ -181,7 +181,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether all values that decoding stores in an object are atomic: see tracking.h. Views are not atomic."""
+    """Return whether decoding stores only atomic values in an object: see tracking.h. Views are not atomic."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):
@@ -202,7 +202,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Return the members of an enum as a C struct. The list `kept` keeps the struct alive."""
+    """Return the members of an enum as a C struct, which the list `kept` keeps alive."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)
@@ -229,13 +229,13 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
 
 
 def slot_names(cls):
-    """Return the names of all slots of a class and its bases."""
+    """Return the names of all slots that a class and its bases define."""
     kinds = (MemberDescriptorType, LateStruct)
     return [name for base in cls.__mro__ for name, value in vars(base).copy().items() if type(value) in kinds]
 
 
 def can_be_shared(value):
-    """Return whether a value is immutable, so that many structs can share it."""
+    """Return whether a value is immutable, so that several structs can share it."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

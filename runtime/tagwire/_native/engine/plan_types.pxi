@@ -1,33 +1,36 @@
-"""The common parts of plans for objects and columns: the fields and the tag section of a struct, from its layout."""
+"""What plans for objects and plans for columns have in common: building a struct's fields and tag section from its
+layout.
+"""
 
 
 cdef class PlanBuilder(Owner):
-    """A builder of one plan.
+    """Builds one plan.
 
-    `owner` receives the values: a data class for objects, a column for columns, or None if values are only checked.
+    The parameter `owner` of its methods is what receives the values: a data class, a column, or None if values are only
+    checked.
     """
 
-    # ------------------------------------------------------------ decided by each kind of plan
+    # ------------------------------------------------------------ overridden for each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the owner of a field's value; if `item` is None, the owner of an array's elements."""
+        """Return the owner for a field's value or, if `item` is None, for the elements of an array."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Prepare a field or element. This method is called before the type is set."""
+        """Initialize a field or element. Called before its type is set."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
-        """Set where the value of a struct's field is stored."""
+        """Set where the value of a struct's field is stored: in a slot or a column."""
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Set the kind of a field whose value is not a struct or an array."""
+        """Set the kind of a field that has a wire type, so it isn't a struct or an array."""
         field.kind = kind_of(wire)
         return 0
 
     cdef const tw_struct *child(self, object layout, object owner) except NULL:
-        """Return the plan of a struct."""
+        """Return the plan of a nested struct."""
         raise NotNative(f"{layout.name} is a struct")
 
     # ------------------------------------------------------------ common to all plans
@@ -48,7 +51,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields for a struct's items on the wire."""
+        """Return the fields for the items of a struct, in the order in which they are encoded."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index
         for index, item in enumerate(items):
@@ -102,7 +105,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join consecutive fields of fixed width into runs, which need one size check. Fields in `apart` are excluded."""
+    """Join adjacent fixed-width fields into runs, each with a single size check. Fields in `apart` are not joined."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -1,7 +1,9 @@
-/* Rules over several fields of an object: unions of tagged fields, and arrays whose elements must have unique keys.
+/* Rules that involve several fields of an object: unions of tagged fields, and arrays whose elements must have unique
+ * keys.
  *
- * A struct without rules has a NULL pointer, which costs only one test. Decoding checks the rules after setting the
- * fields of an object, and encoding before writing them. If a rule is broken, the interpreter reports which one.
+ * In a struct without rules, the pointer to them is NULL, so checking costs a single test. Decoding checks the rules
+ * after setting an object's fields, and encoding checks them before writing the fields. If a rule is broken, the
+ * interpreter reports it.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H
@@ -10,12 +12,12 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* slots of those alternatives that exist in this version */
+    const Py_ssize_t *slots; /* slots of the alternatives that this version has */
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* slot that holds the array */
-    PyObject *keys;          /* names of the key attributes, a tuple */
+    Py_ssize_t slot;         /* slot for the array */
+    PyObject *keys;          /* names of the attributes that make up the key, a tuple */
 } tw_keyed;
 
 struct tw_rules {
@@ -24,18 +26,18 @@ struct tw_rules {
     const tw_keyed *keyed;
 };
 
-/* Return whether two elements of an array have the same key; -1 with an exception. Defined in rules.pxi. */
+/* Return whether two elements of an array have the same key, or -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set. If no alternative is set, an unknown tag suffices, since it
- * may be an alternative of a newer version. */
+/* Return whether exactly one alternative of a union is set. It is also valid to set none if there is an unknown tag,
+ * which may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         PyObject *value = TW_SLOT(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* the attribute was deleted */
+            return 0; /* the attribute was deleted, so let the interpreter report it */
         present += value != Py_None;
     }
     if (present)
@@ -48,7 +50,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     return some > 0;
 }
 
-/* Return 1 if an object satisfies all rules of its struct, else 0, perhaps with an exception. */
+/* Return 1 if an object satisfies all rules of its struct. Otherwise return 0, perhaps with an exception. */
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;

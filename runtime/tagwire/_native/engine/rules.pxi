@@ -1,4 +1,4 @@
-"""Make the rules over several fields for a plan (see rules.h), and check that keys are unique."""
+"""Create the rules in a plan that involve several fields (see rules.h), and check that keys are unique."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:
@@ -14,7 +14,7 @@ cdef extern from "engine/rules.h":
 
 
 cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
-    """Return the rules of a struct; NULL if it has none."""
+    """Return the rules for a struct; NULL if there are none."""
     cdef tw_rules *rules
     cdef tw_union *unions
     cdef tw_keyed *keyed

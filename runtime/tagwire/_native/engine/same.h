@@ -1,26 +1,27 @@
-/* Compare values as `Struct.__eq__` does: floats by their bits, arrays by their elements.
+/* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * References are held while foreign code may run, because foreign code may change any object. Exact numbers, strings
- * and bytes need no held references, since comparing them runs no foreign code.
+ * Foreign code may change any object, so references are held while it may run. Exact numbers, strings and bytes need no
+ * held references, because comparing them runs no foreign code.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
 #include "engine/data_class.h"
 
-/* TW_EQUAL compares only values. TW_IDENTICAL also compares types, where bytes and a view of bytes count as one
- * type. */
+/* How to compare: TW_EQUAL compares only values. TW_IDENTICAL also compares types, except that bytes equal a view of
+ * the same bytes. */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the struct that was compared last */
-    const tw_data_class *c;  /* data class of `cls`; NULL if Python compares its objects */
+    PyTypeObject *cls;       /* class of the structs that were compared last */
+    const tw_data_class *c;  /* the data class for `cls`; NULL if Python must compare its objects */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Compare two values without running foreign code. Return 1 or 0; -1 if the comparison needs foreign code. */
+/* Compare two values if this runs no foreign code. Return 1 if they are equal, 0 if not, or -1 if foreign code would
+ * run. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -38,7 +39,7 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Compare two tuples. The caller holds the tuples, and so their elements. */
+/* Compare two tuples. The caller holds them, which keeps their elements alive. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);
@@ -60,7 +61,7 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Compare two arrays, of which each is a tuple or a list. A list may change while its elements are compared. */
+/* Compare two arrays, each of which is a tuple or a list. Comparing elements may run code that changes a list. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
     for (Py_ssize_t index = 0;; index++) {
@@ -123,7 +124,8 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Compare two values, which the caller holds. Return 1, 0, or -1 with an exception. */
+/* Compare two values, to which the caller holds references. Return 1 if they are equal, 0 if not, or -1 with an
+ * exception. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
     int same = tw_same_exact(one, other);
@@ -159,7 +161,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Return whether an attribute has the value that it has in a new object constructed without arguments. */
+/* Return whether an attribute's value is the one it has in an object constructed without arguments. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

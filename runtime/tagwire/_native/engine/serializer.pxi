@@ -1,12 +1,12 @@
-"""The serializers that `C.serializer(version)` returns if the native engine can serve the version.
+"""The serializers that `C.serializer(version)` returns for versions that the native engine can serve.
 
-The fast path reports only success or failure. After a failure, the interpreter repeats the work, and raises an error
+The fast path reports only success or failure. After a failure, the interpreter repeats the work and raises an error
 with a position. If the interpreter succeeds instead, the engine has a bug, and DisagreementError is raised.
 """
 
 cdef enum:
-    STACK = 1024  # bytes on the C stack that are used before memory is allocated
-    SLACK = 64  # room that may be requested after the last byte
+    STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
+    SLACK = 64  # added to a message's size when memory is allocated for it, because room is requested in advance
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -17,9 +17,9 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """The serializer of one version of a message, which reads and writes by a plan of its layout.
+    """The serializer for one version of a message. It reads and writes by a plan of the version's layout.
 
-    Raises NotNative for a layout or class that the pure engine must handle.
+    Raises NotNative if only the pure Python engine can handle the layout or the class.
     """
 
     cdef const tw_struct *root
@@ -30,14 +30,14 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format: see framing.pxi
     cdef readonly bint has_rules
-    """Whether there are unions or arrays with unique keys. If so, only the interpreter finds error positions."""
-    cdef Py_ssize_t last_size  # estimated size of the next message, used only to allocate memory
+    """Whether there are unions or arrays with unique keys. If so, errors must be located by the interpreter."""
+    cdef Py_ssize_t last_size  # estimate for the next message; affects only how much memory is allocated
 
     cdef readonly object MESSAGE
-    """The data class of the message."""
+    """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """A cache for `tagwire.explain.trace`, derived from `span_types`; None until needed."""
+    """A cache that `tagwire.explain.trace` derives from `span_types`; None until then."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -56,12 +56,12 @@ cdef class Plan:
         self.VERSION = layout.version
 
     def layout(self):
-        """Return the layout of this plan."""
+        """Return the layout that this plan was made from."""
         return self.source
 
     @property
     def structure(self):
-        """Return the C plan in a capsule, for `tagwire._columns`. It is valid while this object is alive."""
+        """Return the C plan as a capsule, for `tagwire._columns`. It is valid as long as this object exists."""
         return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
 
     def __repr__(self):
@@ -70,24 +70,24 @@ cdef class Plan:
     # ------------------------------------------------------------ decoding
 
     def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """Return the message that consists of all bytes in `data`; see `Message.decode`."""
+        """Decode a message that takes up all of `data`; see `Message.decode`."""
         return self.read(data, 0, NULL, strict, views, limits, gc)
 
     def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """Return the message that begins at `offset`, and the offset after it; otherwise like `decode`."""
+        """Decode the message at `offset`. Return it and the offset after it. Otherwise like `decode`."""
         cdef Py_ssize_t end
         value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
     def decode_trusted(self, bytes data, *, views=False):
-        """Return the message in bytes that the engine has just written, without verifying checksums."""
+        """Decode bytes that this engine has just written, so their checksums need no verification."""
         return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
 
     cdef object read(
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Return the message at `offset`, and store its end in `end`. If `end` is NULL, no bytes may follow it."""
+        """Decode the message at `offset`, and store its end in `end`. If that is NULL, no bytes may follow it."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the loop does not count the depth
+            if tried and depth < self.depth:  # the loop does not check the depth
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,7 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode in the interpreter what the plan rejected or can't decode, skipping the valid arrays in `good`."""
+        """Decode bytes in the interpreter if C rejects or can't decode them. Skips the valid arrays in `good`."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -150,14 +150,14 @@ cdef class Plan:
             end[0] = stop
         return value
 
-    # ------------------------------------------------------------ walking without objects
+    # ------------------------------------------------------------ reading without creating objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return the position of the error for `tagwire.interpreter.error_positions`; None if there is no error."""
+        """Return where the error is, for `tagwire.interpreter.error_positions`; None if the bytes are valid."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error in bytes that the main loop rejected. Return if walk.h finds no error in them."""
+        """Raise the error in bytes that the main loop rejected. Returns only if walk.h finds no error."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes
@@ -166,7 +166,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append the spans of a message to `rows`, and return the `Walk`; None if C can't apply these limits."""
+        """Append a message's spans to `rows`, and return the `Walk`; None if C can't apply these limits."""
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):
@@ -179,17 +179,17 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The name and type of each field, by its number in spans. Elements have no name."""
+        """(name, type) of each field, indexed by its number in spans. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
 
     def encode(self, message):
-        """Return the message as bytes; see `Message.encode`."""
+        """Encode a message; see `Message.encode`."""
         return self.write(message)
 
     def encoded_size(self, message):
-        """Return the number of bytes that `encode` would return. Raises the same errors."""
+        """Return the number of bytes that `encode` would return. Raises the errors that `encode` would raise."""
         return self.measure(message)
 
     cdef object write(self, object message):
@@ -221,7 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Return the size of a message by writing it without keeping bytes. If C rejects it, Python decides."""
+        """Compute a message's size with a dry-run write. If C rejects the message, the interpreter decides."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -249,16 +249,16 @@ cdef class Plan:
 
 @final
 cdef class Walk:
-    """The result of reading through a message without creating objects."""
+    """The result of reading a message without creating objects."""
 
     cdef readonly Py_ssize_t end
-    """The end of the message, or the position of the error."""
+    """The position after the message or, if it is invalid, the position of the error."""
     cdef readonly bint has_known_tags
-    """Whether the message has tagged fields that exist in this version."""
+    """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object place
-    """The position of the error for `tagwire.interpreter.error_positions`; None if there is no error."""
+    """Where the error is, for `tagwire.interpreter.error_positions`; None if the bytes are valid."""
     cdef readonly list open
-    """The rows of the spans that contain the error, outermost first."""
+    """The rows of the spans that enclose the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has this slot
+    w.implied_slot = -2  # matches no field's slot
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -303,7 +303,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Set all registers to 0, except the register that holds the constant 1."""
+    """Set all registers to 0, except the register for the constant 1."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -319,13 +319,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Reset the notes about which arrays are valid."""
+    """Forget which arrays were found to be valid."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return how much of each array is valid, in the form of `LayoutReader.good`. Used after an error."""
+    """After an error, return how much of each array is valid, in the form of `LayoutReader.good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -337,7 +337,7 @@ cdef dict good_arrays(const tw_reader *r, int64_t most):
 
 
 cdef inline object taken(PyObject *value):
-    """Return a new reference as an object. If `value` is NULL, raise the exception that is set."""
+    """Take over a new reference. If `value` is NULL, raise the exception that is set."""
     if value == NULL:
         reraise()
     result = <object>value
@@ -346,12 +346,12 @@ cdef inline object taken(PyObject *value):
 
 
 cdef int reraise() except -1:
-    """Raise the exception that is set."""
+    """Raise the exception that the C API has set."""
     return -1
 
 
 cdef int refused_value() except -1:
-    """Clear an exception in WRITE_FAULTS after a value was rejected; raise any other exception."""
+    """After a value was rejected, clear an exception in WRITE_FAULTS, but raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):
@@ -361,7 +361,7 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Set the limits of a reader and the maximum depth. Return False if there are more bytes than the limits allow."""
+    """Set a reader's limits and the maximum depth. Return False if the bytes exceed their limit."""
     depth[0] = at_most(limits.depth)
     if r.end - r.p > at_most(limits.bytes):
         return False
@@ -372,5 +372,5 @@ cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Return a limit as a number. None means unlimited."""
+    """Return a limit as a 64-bit number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX

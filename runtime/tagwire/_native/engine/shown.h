@@ -1,5 +1,5 @@
-/* The `repr` of structs: strings for the attributes that differ from their defaults, collected in a list and joined at
- * the end. */
+/* The `repr` of structs: collect strings for the attributes that differ from their defaults, and join them at the
+ * end. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 
@@ -8,7 +8,7 @@
 typedef struct {
     tw_comparing t;
     PyObject *texts;
-    PyObject *opening, *closing, *lonely, *comma, *itself; /* the strings `(`, `)`, `,)`, `, ` and `(...)` */
+    PyObject *opening, *closing, *lonely, *comma, *itself; /* the punctuation: `(`, `)`, `,)`, `, ` and `(...)` */
 } tw_showing;
 
 static int tw_show(tw_showing *s, PyObject *value);
@@ -42,7 +42,7 @@ static int tw_show_tuple(tw_showing *s, PyObject *tuple)
     return failed ? -1 : 0;
 }
 
-/* Append the `repr` of a value to the list of strings. The caller holds `value`. */
+/* Append a value's `repr` to the list of strings. The caller holds a reference to `value`. */
 static int tw_show(tw_showing *s, PyObject *value)
 {
     const tw_data_class *c = PyTuple_CheckExact(value) ? NULL : tw_shown_class_of(Py_TYPE(value));

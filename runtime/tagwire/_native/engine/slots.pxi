@@ -1,7 +1,7 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
-Slots have fixed offsets in objects. Each class has a table of its offsets (`Py_tp_members`), which is verified with a
-probe object. A class that does more than store attributes raises NotNative and is left to the pure engine.
+Slots have fixed offsets in objects. Each class has a table of these offsets (`Py_tp_members`), which is verified with a
+test object. A class that does more than store attributes raises NotNative and is left to the pure Python engine.
 """
 
 
@@ -10,7 +10,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """A layout or class that only the pure engine can handle, for the reason in the message."""
+    """Raised for a layout or class that only pure Python can handle. The message gives the reason."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
@@ -31,7 +31,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
 
 
 cdef int check_class(object cls) except -1:
-    """Raise NotNative for a class whose objects can't be created or read without calling Python."""
+    """Raise NotNative if objects of this class can't be created or read without calling Python."""
     if not isinstance(cls, type):
         raise NotNative(f"{cls!r} is not a class")
     if cls.__itemsize__ or not cls.__flags__ & HAS_GC:
@@ -49,7 +49,7 @@ cdef int check_class(object cls) except -1:
 
 
 cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
-    """Raise NotNative for a slot whose offset in the table is wrong."""
+    """Raise NotNative if the class's table gives a wrong offset for a slot."""
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
@@ -69,7 +69,7 @@ cdef Py_ssize_t checked_slot(object cls, str name) except -1:
 
 
 cdef allocfunc allocator(object cls) except NULL:
-    """Return the function that creates an object of a class with empty slots."""
+    """Return the function that creates an object of this class with empty slots."""
     return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
 
 
@@ -85,7 +85,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans of this module share. It is complete before the first plan that needs it."""
+    """The data that all plans of this module share. It is completed before a plan needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -104,16 +104,16 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """Find the array in which CPython keeps small ints. An int's address then shows if it is in there."""
+        """Find CPython's array of small ints, so that an int's address shows whether it is in the array."""
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # no other objects in between
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if others lie in between
         return 0
 
     cdef int learn_uuids(self) except -1:
-        """Find the slots of `uuid.UUID`, which is imported only if a plan has UUIDs."""
+        """Find the slots of `uuid.UUID`. The class is imported only when a plan has UUIDs."""
         if self.c.uuid != NULL:
             return 0
         from uuid import UUID, SafeUUID
@@ -129,7 +129,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether a copied memoryview can be moved: it must then equal a slice of the original."""
+    """Test whether a copied memoryview can be pointed to other bytes, and then equals a slice."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -144,7 +144,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return a slot's offset like `checked_slot`. A UUID rejects `setattr`, but its slot descriptor works."""
+    """Like `checked_slot`, but for `UUID`, whose objects reject `setattr`: uses the slot's descriptor."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

@@ -1,9 +1,9 @@
-/* Decide which objects the garbage collector must track: objects that may be part of a cycle.
+/* Decide which objects the garbage collector must track: those that may be part of a reference cycle.
  *
  * The collector visits every tracked object repeatedly, which takes longer than decoding if a message is large.
- * Therefore, an object with only numbers, strings, bytes and tuples of these is not tracked, just as CPython untracks
- * tuples of such values. It can become part of a cycle only if a value is assigned that the field's type does not
- * allow.
+ * Therefore, an object that contains only numbers, strings, bytes and tuples of these is not tracked, just as CPython
+ * untracks tuples of such values. Such an object can become part of a cycle only if a value is assigned that the
+ * field's type does not allow.
  */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
@@ -12,7 +12,7 @@
 
 #ifndef Py_LIMITED_API
 
-/* Return whether the garbage collector tracks none of a tuple's elements. If so, untrack the tuple as well, as the
+/* Return whether the garbage collector tracks none of a tuple's elements. If so, untrack the tuple too, as the
  * collector itself would do. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
@@ -33,7 +33,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* the limited API can't check this, so that only decoding leaves objects untracked */
+#else /* the limited API has no function to check this, so only decoding leaves objects untracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

@@ -1,4 +1,4 @@
-/* Validate UTF-8 without calling Python. Exactly the bytes that Python's strict decoder accepts are valid.
+/* Validate UTF-8 without calling Python. Accepts exactly the bytes that Python's strict decoder accepts.
  *
  * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong
  * sequences, nothing above U+10FFFF.
@@ -8,11 +8,11 @@
 
 #include "engine/compat.h"
 
-/* Return the size of the UTF-8 sequence that begins at `p`; 0 if it is not well-formed. `left` is the number of bytes
- * up to the end. */
+/* Return the size of the UTF-8 sequence at `p`, or 0 if it is not well-formed. `left` is the number of bytes from `p`
+ * to the end. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
-    uint8_t low = 0x80, high = 0xBF; /* the range of valid second bytes */
+    uint8_t low = 0x80, high = 0xBF; /* the range of bytes allowed in second position */
     int size;
     if (p[0] < 0x80)
         return 1;
@@ -37,7 +37,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Return whether all bytes are ASCII. The bytes are tested in words, of which the last two may overlap. */
+/* Return whether all bytes are ASCII. The bytes are tested a word at a time; the last two words may overlap. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
@@ -74,8 +74,8 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the size in UTF-8 of a string that isn't ASCII; -1 if only Python can encode it, for example because it has
- * lone surrogates. */
+/* Return the UTF-8 size of a string that isn't ASCII; -1 if Python must encode it, for example because it contains lone
+ * surrogates. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

@@ -1,7 +1,7 @@
-/* Convert single values: bytes to Python objects, and Python objects of plain types to bytes.
+/* Convert single values: bytes to Python objects, and Python objects of the usual exact types to bytes.
  *
- * Values of other accepted types (objects with `__index__`, other buffers, lists) are first converted by coercion.pxi.
- * No other code here can run foreign code, so references need to be held only during these conversions.
+ * Other types of values that are accepted (objects with `__index__`, other buffers, lists) are first converted by
+ * coercion.pxi. Only these conversions can run foreign code, so references need to be held only while they run.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -36,11 +36,11 @@ static PyObject *tw_new_uuid(const tw_reader *r, const uint8_t *p)
     TW_SLOT(uuid, shared->uuid_int_slot) = number;
     Py_INCREF(shared->uuid_safety);
     TW_SLOT(uuid, shared->uuid_safety_slot) = shared->uuid_safety;
-    PyObject_GC_UnTrack(uuid); /* UUIDs are immutable, so never part of a cycle */
+    PyObject_GC_UnTrack(uuid); /* UUIDs are immutable, so they are never part of a cycle */
     return uuid;
 }
 
-/* Read a float of four bytes exactly as Python's `struct` does. A C cast might change the bits of a NaN. */
+/* Read a float of four bytes exactly as Python's `struct` module does. A C cast could change the bits of a NaN. */
 static PyObject *tw_new_float32(const uint8_t *p)
 {
     double number;
@@ -57,7 +57,7 @@ static PyObject *tw_new_float32(const uint8_t *p)
     return PyFloat_FromDouble(number);
 }
 
-/* Read a value of fixed width at `p`. The caller has checked that enough bytes are left. */
+/* Read the value of fixed width at `p`. The caller has checked that enough bytes are left. */
 static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t *p)
 {
     uint64_t bits;
@@ -80,7 +80,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
-/* Read a varint, whose sign is encoded as f->zigzag specifies. */
+/* Read a varint. Its sign is encoded as f->zigzag specifies. */
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
@@ -99,8 +99,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, which returns CPython's shared
-     * objects. */
+    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, because it returns objects that
+     * CPython shares. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
@@ -114,8 +114,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* Return a view of part of another view. The part is made by changing the address and size of a copied view, three
- * times as fast as slicing. slots.pxi checks in advance that this works. */
+/* Return a view of a part of another view, by copying the view and changing the copy's address and size. This is three
+ * times as fast as slicing. slots.pxi has checked that it works in this version of Python. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -139,7 +139,7 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return PySequence_GetSlice(r->views, from, from + size);
 }
 
-/* Read a string or bytes preceded by their length, or null. */
+/* Read a length and the string or bytes that follow it, or null. */
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -159,7 +159,8 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Read bytes of fixed size. They are copied even if other bytes fields become views, since they are usually short. */
+/* Read bytes of fixed size. They are always copied, even if other bytes become views, because they are usually
+ * short. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
@@ -169,7 +170,8 @@ static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)f->longest);
 }
 
-/* ---------------------------------------------------------------- writing: return 0, or -1 if the value is rejected */
+/* ---------------------------------------------------------------- writing: functions return 0, or -1 if the value is
+ * rejected */
 
 static int tw_long_int(PyObject *value, int64_t *x)
 {
@@ -181,8 +183,8 @@ static int tw_long_int(PyObject *value, int64_t *x)
     return *x == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Convert an int or an object with `__index__` to 64 bits. Return 0, or -1 if the value isn't an integer or is too
- * large. */
+/* Convert an int, or an object with `__index__`, to 64 bits. Return 0, or -1 if the value isn't an integer or needs
+ * more than 64 bits. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
     return TW_LIKELY(tw_exact_int(value, x)) ? 0 : tw_long_int(value, x);
@@ -207,7 +209,7 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     double number = PyFloat_AsDouble(value);
     uint64_t bits;
     if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* any error means an invalid value, as in Python's `struct` */
+        PyErr_Clear(); /* as in Python's `struct`, any exception means that the value is invalid */
         return -1;
     }
     memcpy(&bits, &number, 8);
@@ -215,8 +217,8 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a number as a float of four bytes. Return -1 if the value isn't a number, or is finite but too large for a
- * float32. */
+/* Write a number as a float of four bytes. Return -1 if the value isn't a number, or is a finite number that is too
+ * large for a float32. */
 static int tw_put_float32(uint8_t *p, PyObject *value)
 {
     double number = PyFloat_AsDouble(value);
@@ -265,8 +267,8 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a value of fixed width at `p`, where there is room. The caller must hold `value`, since foreign code may
- * run. */
+/* Write a value of fixed width at `p`, where there is room. The caller must hold a reference to `value`, because
+ * foreign code may run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -289,7 +291,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* Return the bits that encode a number as a varint. The number must be in range. */
+/* Return the bits by which a varint encodes a number. The number must be in the field's range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -297,7 +299,7 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* Compute the bits that encode a value as a varint. Return 0, or -1 if the value is not an int or is out of range. */
+/* Compute the bits by which a varint encodes a value. Return 0, or -1 if the value is not an int or is out of range. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))
@@ -322,7 +324,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes, preceded by their length unless the field has a fixed size. */
+/* Write bytes. Unless the field has a fixed size, write their length first. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -337,7 +339,7 @@ static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t
     return tw_put(w, data, size);
 }
 
-/* Return the size of a string in UTF-8; -1 with an exception if the string has a lone surrogate. */
+/* Return the size of a string in UTF-8; -1 with an exception if the string contains a lone surrogate. */
 static inline int64_t tw_utf8_size(PyObject *text)
 {
     PyObject *data;
@@ -348,7 +350,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* doesn't keep a copy in the string, as AsUTF8AndSize would */
+    data = PyUnicode_AsUTF8String(text); /* unlike AsUTF8AndSize, does not keep a copy in the string */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -369,7 +371,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* doesn't keep a copy in the string */
+    data = PyUnicode_AsUTF8String(value); /* does not keep a UTF-8 copy in the string */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
@@ -379,7 +381,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 }
 
 /* Get the buffer of a value that isn't an exact bytes object. Bytearrays and one-dimensional views of bytes are used
- * directly; other values are converted to bytes first. The caller must release the buffer. */
+ * directly; anything else is first converted to bytes. The caller must release the buffer. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;
@@ -393,7 +395,7 @@ static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
     }
     coerced = tw_coerced_binary(value);
     failed = coerced == NULL ? -1 : PyObject_GetBuffer(coerced, buffer, PyBUF_SIMPLE);
-    Py_XDECREF(coerced); /* the buffer holds its own reference */
+    Py_XDECREF(coerced); /* the buffer has its own reference to the value */
     return failed;
 }
 

@@ -1,11 +1,11 @@
 /* Read through a message without creating objects, to find the position of an error or the spans of a trace.
  *
- * decode.h does not track positions, so that valid messages pay nothing for them. The functions here follow the same
- * plan in a fraction of the time, and stop where the interpreter would stop. They record the position and the remaining
- * limits, and build the path to the error while the recursion unwinds. The interpreter then continues at that position,
+ * decode.h does not track positions, so that valid messages don't pay for it. The functions here follow the same plan
+ * in a fraction of the time, and stop where the interpreter would stop. They record the position and the remaining
+ * limits, and build the path to the error as the recursion returns. The interpreter then continues at that position,
  * fails at once, and raises its own error (tagwire.interpreter.error_positions).
  *
- * Functions return 0, or -1 for an error or with an exception.
+ * Functions return 0, or -1 for an error in the message or with an exception.
  */
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H
@@ -13,34 +13,35 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* The points at which the interpreter continues to find an error, named as in tagwire.interpreter.error_positions. */
+/* Where in a message the interpreter must continue in order to raise the error. The names are those in
+ * tagwire.interpreter.error_positions. */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* at the first byte of the value at the path */
-    TW_AT_SECTION,     /* at the count of a tag section */
-    TW_AT_ENTRY,       /* at an entry of a tag section or optional buffer; `last` is the previous tag */
-    TW_AT_ELEMENT,     /* at the next element of an array without a count */
-    TW_AT_TAG_END,     /* at the bytes after the value of tag `last`, which has `size` bytes */
-    TW_AT_STRUCT_END,  /* at the bytes after the last field of a struct with a length */
-    TW_AT_MESSAGE_END, /* at the bytes after the message */
+    TW_AT_VALUE,       /* at the first byte of the value that the path leads to */
+    TW_AT_SECTION,     /* at the number of entries that begins a tag section */
+    TW_AT_ENTRY,       /* at an entry of a tag section or optional buffer, after the entry with tag `last` */
+    TW_AT_ELEMENT,     /* at the next element of an array that has no count */
+    TW_AT_TAG_END,     /* after the value of tag `last`, which does not fill its `size` bytes */
+    TW_AT_STRUCT_END,  /* after the last field of a struct that is preceded by its length */
+    TW_AT_MESSAGE_END, /* after the end of the message, where more bytes follow */
 };
 
 typedef struct {
-    tw_reader r;           /* after an error: the error's position, the end of its extent, and the remaining limits */
-    int64_t depth;         /* how much deeper the limits allow structs to be nested */
+    tw_reader r;           /* reader; after an error, it has the error's position and the remaining limits */
+    int64_t depth;         /* how many more levels of nested structs the limits allow */
     tw_spans spans;
-    int has_known_tags;    /* whether a tagged field of the plan was read; its value may be an explicit default */
+    int has_known_tags;    /* whether a known tagged field was read, even if it had its default value */
     int site;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: names and indexes that lead to the error, and rows of the spans
-                            * around it */
+    PyObject *path, *open; /* lists, innermost first: `path` has the names and indexes that lead to the error, `open`
+                            * the rows of the spans around it */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
 /* ---------------------------------------------------------------- rejecting */
 
-/* Record an error at `from`, and discard the spans from number `span` on. Return -1. */
+/* Record an error at `from`, and discard span number `span` and all spans after it. Return -1. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
 {
     w->site = site;
@@ -63,7 +64,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* Record that the error is inside a field, an element or a span. Called while the recursion unwinds. Return -1. */
+/* Record that the error is inside this field, element or span. Called as the recursion returns. Return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -113,15 +114,15 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Read through the value of a tagged field, whose tag and size have been read. The field's entry began at `entry`;
- * `last` is the tag before it. */
+/* Read through the value of a tagged field. Its tag and size have been read: the entry began at `entry`, and `last` is
+ * the previous entry's tag. */
 static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
 {
     const tw_field *f = tw_find_tag(s, tag);
     return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
 }
 
-/* Read through the entries of a tag section or an optional buffer. Return the number of entries, or -1 for an error. */
+/* Read through all entries of a tag section or an optional buffer. Return the number of entries, or -1 for an error. */
 static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
 {
     int64_t tag = -1, size;
@@ -161,7 +162,7 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read the length of a struct, and set the end of the reader to the struct's end. */
+/* Read the length that precedes a struct, and let the reader end where the struct ends. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
@@ -173,8 +174,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Skip fields of common kinds quickly, if no spans are requested. Return the number of skipped fields; 0 if the next
- * field must be read normally. */
+/* Skip fields of common kinds on a fast path, used if no spans are requested. Return how many fields were skipped; 0 if
+ * the next field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -262,8 +263,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read through structs that can't be null. Used if no spans are requested. The depth limit is checked once for all
- * structs. */
+/* Read through array elements that are structs and can't be null, if no spans are requested. The depth limit is checked
+ * once for all of them. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;
@@ -277,7 +278,7 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    /* The array's row in a trace describes these elements: see spans.h. */
+    /* Elements of fixed width have no spans: the array's span describes them (spans.h). */
     if (unseen) {
         w->r.p += count * unseen;
         return 0;
@@ -315,7 +316,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- any value */
 
-/* Skip and validate a string or bytes preceded by their length, or null. */
+/* Skip a length and the string or bytes that follow it, or null, and validate them. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -334,7 +335,7 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
     return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
 }
 
-/* Skip and validate a value that is not a struct or an array. */
+/* Skip and validate a single value, which is not a struct or an array. */
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];
@@ -374,7 +375,7 @@ static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
     return tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Read through the message that begins at r.p. If `whole` is set, the message must end at r.end. */
+/* Read through the message at r.p. If `whole` is set, the message must end at r.end. */
 static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, int whole)
 {
     int64_t span = tw_open_span(&w->spans, TW_SPAN_MESSAGE, 0, w->r.p);

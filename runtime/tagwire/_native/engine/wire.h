@@ -1,7 +1,8 @@
 /* Convert numbers, varints and lengths between bytes and C values, without Python objects.
  *
- * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), record
- * batches (zig-zag varints). A varint that is longer than necessary is rejected, as by all strict readers.
+ * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), Kafka's
+ * documentation of record batches (zig-zag varints). A varint that is longer than necessary is rejected, as all strict
+ * readers do.
  */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
@@ -14,8 +15,8 @@ static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Return whether a float32 can hold a number. NaN and infinities fit; finite numbers must not be rounded to
- * infinity. */
+/* Return whether a number fits in a float32. NaN and infinities fit. A finite number fits unless rounding would turn it
+ * into an infinity. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -41,7 +42,7 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p + 4, (uint32_t)x);
 }
 
-/* Return whether a 64-bit number is in the range of an integer kind; 0 for all other kinds. */
+/* Return whether a 64-bit number is in the range of an integer kind. Return 0 for kinds that aren't integers. */
 static inline int tw_fits(int kind, int64_t x)
 {
     switch (kind) {
@@ -85,10 +86,10 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
     }
 }
 
-/* Write a number of an integer kind. Return 0, or -1 if the number is out of range. */
+/* Write a number of an integer kind at `p`. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* a single switch, because this is in the innermost loop of encoding columns */
+    switch (kind) { /* a single switch for all kinds, because encoding columns does this in its innermost loop */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;
@@ -115,12 +116,12 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 
 /* ---------------------------------------------------------------- varints */
 
-/* The highest length, count or tag. */
+/* The highest value of a length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
-#define TW_NULL (-1)              /* the length that stands for null */
+#define TW_NULL (-1)              /* the length that means null */
 #define TW_FAULT (-2)
 
-/* Read a varint of at most `size` bytes. Return 0, -1 if the varint is invalid, or TW_PADDED if it is longer than
+/* Read a varint of at most `size` bytes. Return 0, or -1 if it is invalid, or TW_PADDED if it is longer than
  * necessary. */
 #define TW_PADDED (-2)
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
@@ -132,7 +133,7 @@ static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
             return -1;
         byte = *r->p++;
         if (index == 9 && byte > 1)
-            return -1; /* the number needs more than 64 bits */
+            return -1; /* the encoded number exceeds 64 bits */
         x |= (uint64_t)(byte & 0x7F) << 7 * index;
         if (byte < 0x80) {
             *value = x;
@@ -151,7 +152,8 @@ static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
     return tw_read_long_varint(r, size, value);
 }
 
-/* Read a length, count or tag from 0 to 2^31 - 1. Return TW_FAULT if the varint is invalid or out of range. */
+/* Read a length, count or tag, which is a varint from 0 to 2^31 - 1. Return TW_FAULT if it is invalid or out of
+ * range. */
 static inline int64_t tw_read_uvarint(tw_reader *r)
 {
     uint64_t value;
@@ -163,7 +165,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert the bits of a varint field to the number that they encode. */
+/* Convert the bits of a varint to the number that they encode for this field. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -191,14 +193,14 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Read a length. Return the length, TW_NULL for null, or TW_FAULT if it is invalid. */
+/* Read a length. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
     uint64_t x;
     switch (code) {
     case TW_NO_LENGTH:
-        return r->end - r->p; /* without a length, the value extends to the end */
+        return r->end - r->p; /* without a length, the value extends to the end of the data */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
         return n < 0 ? TW_FAULT : n - 1;
@@ -225,8 +227,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Read the marker byte of a nullable value, if it has one. Return 1 if a value follows, 0 for null, or -1 for an
- * error. */
+/* Read the byte that marks whether a nullable value is present, if the field has such a byte. Return 1 if a value
+ * follows, 0 for null, or -1 for an error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -242,7 +244,7 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-/* Return the known tagged field with this tag; NULL if the struct has none. */
+/* Return the struct's tagged field with this tag; NULL if the tag is unknown. */
 static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
 {
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)
@@ -251,14 +253,14 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read the number of entries in a tag section. Return 0 for an optional buffer, which has no count. */
+/* Read the number of entries in a tag section. Return 0 for an optional buffer, which does not store that number. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
 }
 
 /* Read the tag and the size of the next entry in a tag section or optional buffer. `*left` is the number of entries
- * left in a tag section; `*tag` must be the tag of the entry before. Return 1, 0 if there are no more entries, or -1
+ * left in a tag section; `*tag` must be the tag of the previous entry. Return 1, 0 if there are no more entries, or -1
  * for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
@@ -283,10 +285,10 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
     return *size < 0 || *size > r->end - r->p ? -1 : 1;
 }
 
-/* The maximum width of a length in bytes. */
+/* The maximum number of bytes in an encoded length. */
 #define TW_LENGTH_WIDTH 5
 
-/* Write a length at `p`, where there is room. Return the end of the output; NULL if the length is out of range. */
+/* Write a length at `p`, where there is room. Return the end of the output, or NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -307,11 +309,11 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* arrays that extend to the end have no length */
+        return p; /* for arrays that extend to the end of the data */
     }
 }
 
-/* Write the length that stands for null at `p`, where there is room. Return the end of the output. */
+/* Write the length that means null at `p`, where there is room. Return the end of the output. */
 static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
 {
     switch (code) {
@@ -322,7 +324,7 @@ static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
         tw_put32(p, 0xFFFFFFFF);
         return p + 4;
     default:
-        *p = code != TW_COMPACT; /* 0 if compact; otherwise 1, the zig-zag varint for -1 */
+        *p = code != TW_COMPACT; /* a compact null is 0; otherwise 1 is the zig-zag varint for -1 */
         return p + 1;
     }
 }
@@ -348,7 +350,7 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
     }
     size = 2 * size > used + room ? 2 * size : used + room;
     if (size < w->expected)
-        size = w->expected; /* growing once touches less new memory than growing repeatedly */
+        size = w->expected; /* growing to the expected size at once uses less memory than growing step by step */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
@@ -387,7 +389,7 @@ static inline int tw_put(tw_writer *w, const void *data, Py_ssize_t size)
     }
     if (tw_make_room(w, size) < 0)
         return -1;
-    if (size) /* `data` may be NULL if there are no bytes */
+    if (size) /* `data` may be NULL if `size` is 0 */
         memcpy(w->p, data, size);
     w->p += size;
     return 0;
@@ -400,7 +402,7 @@ static inline void tw_discard(tw_writer *w)
     w->block = NULL;
 }
 
-/* Return the written bytes as a new bytes object. Afterwards, the writer can't be used any more. */
+/* Return what was written as a new bytes object. The writer can't be used afterwards. */
 static inline PyObject *tw_finish(tw_writer *w)
 {
     Py_ssize_t used = w->p - w->start;
@@ -419,8 +421,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for the length of the bytes that follow. The gap usually fits; if it doesn't, tw_close moves the
- * bytes. */
+/* Leave a gap for a length, which tw_close fills in after the bytes have been written. If the gap has the wrong width,
+ * tw_close moves the bytes; this is rare. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -431,7 +433,8 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Write `width` bytes into the gap of `gap` bytes at `at`. If the widths differ, the bytes after the gap are moved. */
+/* Fill the gap of `gap` bytes at `at` with `width` bytes of data. If the widths differ, move the bytes after the
+ * gap. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
@@ -448,7 +451,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with the number of bytes after the gap, minus `uncounted`. */
+/* Fill the gap at `place` with a length: the number of bytes after the gap, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

@@ -1,13 +1,13 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Convert records of the form of magic 2 without creating objects: to lines of text, into other batches, and from
+"""Convert records in the format of magic 2 without creating objects: to lines of text, into other batches, and from
 columns.
 
 This module also searches damaged bytes for batches.
 
 `tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
-writes columns. The loops are in C and run without the GIL. They don't track positions: records that they reject are
-read one by one by `tagwire.log`.
+writes columns. The loops are in C and run without the GIL. They don't track positions: `tagwire.log` reads the records
+that they reject one by one.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -44,15 +44,15 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # usual size of a line without prefix, key, value and headers
+    LINE = 160  # usual size of a line, not counting its prefix, key, value and headers
 
 
 @final
 cdef class Source:
-    """The records of a batch in a buffer, which stays valid while this object exists.
+    """The records of a batch in a buffer, which stays valid as long as this object exists.
 
-    The `count` records are at `pos` to `end`. `bases` are the batch's offset, its timestamp, and whether all its
-    records have that timestamp. Raises ValueError for positions outside the buffer.
+    The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, its base timestamp,
+    and whether all its records have exactly that timestamp. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -82,10 +82,11 @@ cdef bytes bytes_of(const tw_output *out):
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
           bytes head not None, Py_ssize_t most, bint is_text):
-    """Return lines for the next records as bytes, the position after these records, and how many records are left.
+    """Write lines for the next records. Return the lines, the position after these records, and how many are left.
 
-    A JSON line begins with `head`. A line of tab-separated text ends with `head` and the record's own attributes. Stops
-    after `most` bytes, and before a record that is invalid or unusual. The other arguments are as for `facts`.
+    JSON lines begin with `head`. Lines of tab-separated text end with `head` and the record's own attributes. Stops
+    after `most` bytes, and before a record that is invalid or has an unusual encoding. The other arguments are as for
+    `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -98,7 +99,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # once, because growing copies
+            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing copies
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -108,11 +109,11 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return a byte with facts about each record from `pos` to `end` of `data`; None if a record is invalid or unusual.
+    """Return one byte of flags per record of `data` from `pos` to `end`; None if Python must read the records.
 
-    Bit 1: its offset is in `lasts`, a buffer of ascending int64; bit 2: its key is null; bit 4: its value is null.
-    `bases` are the batch's offset, its timestamp, and whether all its records have that timestamp. Raises ValueError
-    for positions outside `data`.
+    Flag 1: the record's offset is in `lasts`, a buffer of ascending int64; flag 2: its key is null; flag 4: its value
+    is null. `bases` has the batch's base offset, its base timestamp, and whether all its records have exactly that
+    timestamp. Raises ValueError for positions outside `data`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -128,7 +129,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if a record is invalid or unusual.
+    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
 
     The arguments are as for `lines`.
     """
@@ -145,13 +146,13 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns. Their buffers stay valid while this object exists.
+    """Rows of Arrow columns, whose buffers stay valid as long as this object exists.
 
-    A column is None if all its values are null, otherwise a tuple of its buffers and the index of its first row. Bytes
-    are `(valid, ends, data, first)`; timestamps in microseconds, and offsets, which must not be null, are `(valid,
-    numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: lists of `count` pairs in total, whose
-    keys must not be null. Without offsets, rows are numbered from `next_offset` on. Raises ValueError for buffers that
-    are too small.
+    A column is None if all its values are null. Otherwise it is a tuple of its buffers and the index of its first row.
+    Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
+    are `(valid, numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: one list per row, with
+    `count` key-value pairs in all lists together, whose keys must not be null. If there are no offsets, rows are
+    numbered from `next_offset` on. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows
@@ -170,12 +171,12 @@ cdef class Rows:
 
     @property
     def next_offset(self):
-        """The lowest offset allowed for the next row."""
+        """The lowest offset that the next row may have."""
         return self.rows.next_offset
 
     @property
     def content(self):
-        """The sum of the CRC-32C checksums of the appended records' keys, values and headers, as written."""
+        """A checksum of all appended rows: the sum of the CRC-32C of each record's encoded key, value and headers."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -225,7 +226,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return the address of a buffer with at least `least` bytes, and keep the buffer valid."""
+        """Return the address of a buffer, which is kept valid. Raises ValueError if it has fewer than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -235,7 +236,7 @@ cdef class Rows:
 
 @final
 cdef class Held:
-    """A buffer that stays valid while this object exists."""
+    """A buffer that stays valid as long as this object exists."""
 
     cdef Py_buffer buffer
 
@@ -248,7 +249,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The encoded records of a new batch. Deltas are relative to its offset, and to its or the first timestamp."""
+    """The encoded records of a new batch. Without a base timestamp, the first record's timestamp is the base."""
 
     cdef tw_run run
 
@@ -265,11 +266,11 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records for which `facts` returned a result, while there is room. The first record always has room.
+        """Move records that `facts` has accepted, while there is room. There is always room for the first record.
 
         Returns the position after the moved records, how many records are left, and the next record's offset, or None
-        if the next record can't be expressed relative to these bases. `kept` has a 0 for each record to leave out; None
-        keeps all records. Raises ValueError for positions outside `data`.
+        if that record's deltas from the run's bases would be out of range. `kept` has one byte for each record, and 0
+        means to leave the record out; None keeps all records. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -288,10 +289,10 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records while there is room. The first record always has room.
+        """Append rows as records, while there is room. There is always room for the first record.
 
-        Returns the next row, and whether it can be appended to another run. It can't if its offset is below that of the
-        row before it, or if it is too large. Raises ValueError for rows that don't exist.
+        Returns the next row, and whether another run could take it. That is not the case if the row's offset is below
+        the previous row's, or if the row is too large. Raises ValueError for rows that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
@@ -309,7 +310,7 @@ cdef class RecordRun:
 
     @property
     def data(self):
-        """The encoded records."""
+        """The encoded records, as bytes."""
         return bytes_of(&self.run.out)
 
     @property
@@ -319,7 +320,7 @@ cdef class RecordRun:
 
     @property
     def base_timestamp(self):
-        """The timestamp that deltas are relative to; -1 until it is known."""
+        """The timestamp that deltas are relative to; -1 as long as it is unknown."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property
@@ -329,7 +330,7 @@ cdef class RecordRun:
 
     @property
     def max_timestamp(self):
-        """The highest timestamp of the records; -1 if there are no records."""
+        """The highest timestamp of all records; -1 if there are none."""
         return self.run.max_timestamp
 
 

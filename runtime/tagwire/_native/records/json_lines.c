@@ -4,11 +4,11 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* An upper limit for the characters of a line without its prefix, key, value and headers. */
+/* An upper limit for the number of characters in a line, not counting its prefix, key, value and headers. */
 #define TW_LINE_LETTERS 192
 
-/* Return the most characters that headers can take as JSON. Each byte takes at most TW_MOST_ESCAPED characters, even in
- * the shortest header, whose two bytes become `, ["", null]`. */
+/* Return an upper limit for the size of headers in JSON. Each encoded byte becomes at most TW_MOST_ESCAPED characters,
+ * even in the shortest header, whose two bytes become `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -40,8 +40,8 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
-/* Write the JSON line of the next record, and remove the record from `batch`. Return 1, or 0 with nothing written if
- * the record is invalid or unusual, or if memory has run out. */
+/* Write the next record as a JSON line, and remove it from `batch`. Return 1, or 0 with nothing written if the record
+ * is invalid, Python must write it, or memory has run out. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
@@ -71,7 +71,7 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 }
 
 /* Write a key or value as text, or as hex if it contains control characters. Return the end of the output. Return NULL
- * if Python must write the value, because it isn't ASCII or looks like hex or null. */
+ * if Python must write the value, because it isn't ASCII or could be mistaken for hex or null. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -98,7 +98,7 @@ static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
     return out;
 }
 
-/* Write the headers of a record as text, with `=` between key and value. Return the end of the output; NULL if the
+/* Write a record's headers as text, with `=` between key and value. Return the end of the output, or NULL if the
  * headers are invalid or Python must write them. */
 static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 {
@@ -116,7 +116,7 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Write the line of the next record as text: offset, timestamp, key, value, headers and attributes, separated by tabs.
+/* Write the next record as a line of text: offset, timestamp, key, value, headers and attributes, separated by tabs.
  * Return 1 or 0, as tw_write_line does. */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {

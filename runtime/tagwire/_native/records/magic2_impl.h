@@ -1,8 +1,8 @@
-/* Read records of the form of magic 2: length, optional attributes byte, two deltas, key, value and headers.
+/* Read records in the format of magic 2: length, optional attributes byte, two deltas, key, value and headers.
  *
  * All native code that reads such records without creating objects uses these functions: for JSON lines, moved records,
- * and columns. They report only success or failure. Python reads the rejected records again. It reports the error, or
- * accepts a record that is valid but unusual.
+ * and columns. They report only success or failure. Python then reads a rejected record again, and either raises the
+ * error or accepts a record that is valid but encoded in a way that C does not support.
  *
  * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints.
  */
@@ -13,31 +13,31 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The headers of a record that have not been read yet. Passed by value, so that the record's other parts can stay in
+/* The headers of a record that are still unread. Passed by value, so that the record's other members can stay in CPU
  * registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
 } tw_magic2_headers;
 
-/* A record. The pointers are into the bytes that the record was read from. */
+/* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
-    int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
-    const uint8_t *body;       /* where the key begins (with its length); moving a record copies everything from here
-                                * on */
+    int64_t timestamp, offset; /* deltas from the base timestamp and base offset of the batch */
+    const uint8_t *body;       /* the record from the length of its key on; copied as a whole when the record is
+                                * moved */
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes in bytes; TW_NULL for null */
+    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
-    uint8_t attributes;        /* 0 if the record has no attributes byte */
+    uint8_t attributes;        /* attributes byte; 0 if the record has none */
 } tw_magic2_record;
 
 typedef struct {
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes in bytes; `value_size` is TW_NULL for null */
+    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for a null value */
 } tw_magic2_header;
 
-/* The following functions return the end of the bytes that they read, or NULL if the bytes are invalid. */
+/* The functions from here on return the end of the bytes that they read, or NULL if those bytes are invalid. */
 
 static inline const uint8_t *tw_magic2_int(const uint8_t *p, const uint8_t *end, int64_t *x)
 {
@@ -72,8 +72,8 @@ static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_he
     return 1;
 }
 
-/* Read the record at `p`. Return 1, or 0 if the record is invalid. Its headers are read separately, one by one; the
- * caller must check that they end where the record ends. */
+/* Read the record at `p`. Return 1, or 0 if the record is invalid. The caller reads its headers one by one, and must
+ * check that they end where the record ends. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;
@@ -104,7 +104,7 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
 }
 
 /* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if the record is invalid or
- * unusual. */
+ * Python must read it. */
 static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
 {
     *timestamp = batch->base_timestamp;

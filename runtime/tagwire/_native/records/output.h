@@ -1,11 +1,11 @@
-/* An output buffer that grows. */
+/* An output buffer that grows as needed. */
 #ifndef TAGWIRE_OUTPUT_H
 #define TAGWIRE_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The buffer's contents and size. `failed` is set when memory has run out. */
+/* The buffer and its size. `failed` is set if memory has run out. */
 typedef struct {
     uint8_t *data;
     size_t size, room;

@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from the checksums of the file's beginnings. `tagwire.log.sum_check`
- * explains the method. */
+/* Compute the checksum of any range of a file from the checksums of everything before two positions.
+ * `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
@@ -7,16 +7,16 @@
 
 #include "engine/crc32c.h"
 
-/* The number of bytes between two positions of the file for which a checksum is kept. */
+/* Distance in bytes between the positions of a file at which a checksum is stored. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    uint32_t powers[5][256]; /* for each byte of a number n, the byte's factor in x to the power of 8n */
+    uint32_t powers[5][256]; /* x to the power of 8n is the product of all powers[N][byte N of n] */
 } tw_sums;
 
-/* Checksums are CRC registers here: they start with 0 and are not inverted. */
+/* In this file, checksums are plain CRC registers: they start at 0 and are not inverted at the end. */
 
 static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 {
@@ -30,7 +30,7 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    uint32_t step = 1u << 23; /* x to the power of 8 */
+    uint32_t step = 1u << 23; /* the polynomial x to the power of 8 */
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;
     for (int byte = 0; byte < 5; byte++) {
@@ -46,7 +46,7 @@ static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint
     return tw_crc32c_by_tables(&sums->tables, sum, p, size);
 }
 
-/* Return the CRC of a range of `size` bytes, from the CRC registers before and after the range. */
+/* Return the CRC of a range of `size` bytes, given the CRC registers at its start and its end. */
 static inline uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
 {
     uint32_t sum = ~before;

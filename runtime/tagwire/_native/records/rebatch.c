@@ -2,7 +2,7 @@
 
 #include "records/magic2_impl.h"
 
-/* Return the index of the first number that is at least `least`, among `count` ascending numbers. */
+/* Return the index of the first of `count` ascending numbers that is not below `least`. */
 static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
 {
     int64_t low = 0;
@@ -107,8 +107,8 @@ int tw_begin_record(
     return 1;
 }
 
-/* Append a record if it ends within `most` bytes or is the first. Return 1; 0 if there is no room; -1 if its deltas or
- * size are out of range. */
+/* Append a record if it fits within `most` bytes or is the first record. Return 1, 0 if there is no room, or -1 if its
+ * deltas or its size are out of range. */
 static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
 {
     int64_t size = record->end - record->body;

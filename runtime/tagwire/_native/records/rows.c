@@ -3,7 +3,7 @@
 #include "engine/crc32c.h"
 #include "engine/number_reading.h"
 
-static tw_crc32c_tables tw_tables; /* made when the module is loaded, and never changed */
+static tw_crc32c_tables tw_tables; /* filled when the module is loaded, then never changed */
 
 void tw_prepare_rows(void) { tw_crc32c_prepare(&tw_tables); }
 
@@ -14,7 +14,7 @@ static int tw_is_null(const tw_column *column, int64_t row)
            (column->valid != NULL && !(column->valid[at >> 3] >> (at & 7) & 1));
 }
 
-/* Return the size of the bytes in a row, and set `data` to their start; -1 for null. */
+/* Return the size of a bytes value in a row, and set `data` to its start. Return -1 for null. */
 static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t **data)
 {
     const int32_t *ends;
@@ -27,7 +27,7 @@ static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t *
 
 static int64_t tw_width_of(int64_t size) { return tw_varint_width(tw_to_zigzag(size)) + (size > 0 ? size : 0); }
 
-/* Get the range of a row's headers within the header columns. */
+/* Get the range of a row's headers in the columns of header keys and header values. */
 static void tw_headers_at(const tw_rows *rows, int64_t row, int64_t *start, int64_t *stop)
 {
     const int32_t *ends;
@@ -88,7 +88,7 @@ int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64
         size += tw_headers_width(rows, header, last);
         if (rows->offsets.numbers != NULL)
             offset = rows->offsets.numbers[rows->offsets.first + *row];
-        if (offset < rows->next_offset || offset == INT64_MAX) /* no offset can follow the highest */
+        if (offset < rows->next_offset || offset == INT64_MAX) /* no offset can follow INT64_MAX */
             return 0;
         if (run->count && offset - run->base_offset > INT32_MAX)
             return 1;
