@@ -113,7 +113,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # C can't check a limit that a message could exceed
+        if limits.depth is None or self.depth <= limits.depth:  # the C loop doesn't check the depth
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)

@@ -14,10 +14,10 @@ typedef struct {
 typedef struct {
     const tw_source *rows;
     const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
-    const tw_struct *const *tables; /* plans by version: `tables[0]` is for version `low`; NULL if there is none */
+    const tw_struct *const *tables; /* plan for each version from `low` on; NULL for versions without a plan */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits that apply to each row */
-    int32_t value, error;          /* result columns for values and for errors; `error` is -1 if there is none */
+    int32_t value, error;          /* result columns for values and errors; `error` is -1 without an error column */
     int nulls_bad;                 /* whether a rejected row becomes null without trying the interpreter */
     int tried;                     /* for decoding: whether the C loop is used; 0 leaves all rows to the interpreter */
 } tw_conversion;

@@ -151,7 +151,7 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Make this pool the frame's owner, to which the last holder's release returns the frame. Return the frame."""
+        """Let a frame return to this pool when its last holder releases it. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)

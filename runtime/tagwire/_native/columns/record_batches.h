@@ -48,7 +48,7 @@ enum tw_halt {
                        * to decode */
 };
 
-/* Slots that exist in every format. The slots for the header's items come first, then these slots of a batch. */
+/* Slots that exist in every format. In a batch header, these slots follow the slots for the header's own items. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS

@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and headers_only and self.c.is_message:  # a wrapper's header does not give it
+            if name == "base_offset" and headers_only and self.c.is_message:  # unknown from a wrapper's header
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1
@@ -227,5 +227,5 @@ cdef class RecordPlan(Owner):
 
 
 cdef int32_t word(dict words, str text):
-    """Return the index of a string in a dictionary. A new string is added first."""
+    """Return a string's index in a dictionary, adding the string if it is new."""
     return words.setdefault(text, len(words))

@@ -1,7 +1,7 @@
 #include "columns/record_payloads.h"
 
 #define TW_METADATA_FRAME 1 /* the only frame version known so far */
-/* The result if a payload's type is not the requested type. Not a valid version. */
+/* Returned instead of a version if a payload isn't of the requested type. */
 #define TW_NO_TYPE INT64_MIN
 
 /* Get the bytes value in a row of a column, and set `size`. Return NULL if the value is null. */

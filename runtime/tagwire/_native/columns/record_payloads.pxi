@@ -41,7 +41,7 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return the columns of `root`, the last of which has the decoded messages, the result of `decode(data, versions)`.
+    """Return the columns of `root`. The last one has the messages that `decode(data, versions)` returns.
 
     For the kinds of records in coordinator and metadata logs, messages are the payloads of type `api_key`, each with
     its own version. For other kinds, every record value is a message and `versions` is None.

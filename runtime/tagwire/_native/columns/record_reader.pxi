@@ -17,7 +17,7 @@ cdef class RecordColumns:
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # dicts from strings to indexes, by column name
+    cdef dict words  # for each column name, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
     cdef list room  # bytes in each column of the last frame, from which the next frame's size is estimated

@@ -35,7 +35,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copy of the plan's items, whose runs don't include selected fields */
+    const tw_field *items;    /* copy of the plan's items, in which runs end before each selected item */
     const tw_chosen **chosen; /* for each item, the selected fields in it; NULL if the item is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

@@ -1,5 +1,5 @@
-/* Rare cases that C leaves to Cython (coercion.pxi): values that aren't of the usual exact type, unknown tags, and some
- * comparisons. */
+/* Rare cases that C leaves to Cython (coercion.pxi): values of other types than decoding creates, unknown tags, and
+ * some comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

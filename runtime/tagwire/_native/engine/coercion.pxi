@@ -1,4 +1,4 @@
-"""Rare cases for the main loops: convert values that aren't of the usual exact type, check unknown tags, and compare
+"""Rare cases for the main loops: convert values of other types than decoding creates, check unknown tags, and compare
 values.
 
 C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and

@@ -19,12 +19,12 @@
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
 #define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; not computed by zlib, which would need the GIL */
 
-/* The SSE 4.2 code computes three checksums at once, each of a lane of this many bytes. */
+/* The SSE 4.2 code computes three checksums at once, over three lanes of this many bytes each. */
 #define TW_LANE 1024
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* advance a checksum over TW_LANE zero bytes, by its four bytes */
+    uint32_t over[4][256];  /* tables that advance a checksum over TW_LANE zero bytes, one per checksum byte */
     int by_processor;
 } tw_crc32c_tables;
 

@@ -140,7 +140,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Copy an object, but take an attribute's value from its argument if that isn't NULL. */
+/* Copy an object, and replace each attribute for which an argument was passed. NULL means that it was not passed. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -168,8 +168,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return made;
 }
 
-/* Store a value in a slot. The slot may not be empty, because other code could have filled it, so release the old
- * value. */
+/* Store a value in a slot. Release the old value, if any: other code may have filled the slot in the meantime. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before = TW_SLOT(object, a->slot);

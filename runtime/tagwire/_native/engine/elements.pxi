@@ -110,7 +110,7 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return the encoded elements, each input's highest number, and whether the interpreter must try.
+        """Return the encoded elements, the highest number for each input, and whether to try the interpreter.
 
         If C rejects an element, the first result is None, and the third result is true if the interpreter may accept
         that element.
@@ -239,7 +239,7 @@ cdef class Reading:
         cdef PyObject *made = <PyObject *>self.last_but_one
         if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
             return tw_read_framed(self.plan.element, &self.r)
-        Py_INCREF(self.last_but_one)  # this reference passes to tw_read_again
+        Py_INCREF(self.last_but_one)  # tw_read_again takes over this reference
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, made)
 
@@ -248,7 +248,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # a function or a batch
+        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a function or a batch
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

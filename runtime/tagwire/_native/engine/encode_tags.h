@@ -21,8 +21,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag and leave a gap for the size, which precede the value of a tagged field. In a tag section, the tag
- * comes first; in an optional buffer, the size does. */
+/* Write what precedes the value of a tagged field: its tag, and a gap for its size. In a tag section, the tag comes
+ * first; in an optional buffer, the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)

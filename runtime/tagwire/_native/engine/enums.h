@@ -62,8 +62,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or an int at `p`, where there is room. The caller holds the value. Return -1 if the value is not
- * an integer, is too large for the enum's integer type, or has no member in a closed enum. */
+/* Write an enum member or an int at `p`; the caller has made room and holds the value. Return -1 if the value is not an
+ * integer, is too large for the enum's integer type, or has no member in a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;

@@ -214,7 +214,8 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write the length and the bytes of a value, or null, at `p`, where there is room. Return the end of the output. */
+/* Write the length and the bytes of a value, or null, at `p`. The caller has made room. Return the end of the
+ * output. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;

@@ -6,7 +6,7 @@
 #include "engine/values.h"
 #include "engine/framed_decode.h"
 
-/* Write a number at `p`, where there is room. Return its width in bytes, or -1 if the number is out of range. */
+/* Write a number at `p`; the caller has made room. Return its width in bytes, or -1 if the number is out of range. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 {
     if (f->kind != TW_VARINT)

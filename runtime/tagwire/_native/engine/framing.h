@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of that attribute, which is tested for None or emptiness */
+    Py_ssize_t slot;      /* slot of the other attribute, which is tested for None or emptiness */
     Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute; if that is None, use `slot` */
 } tw_follow;
 
@@ -52,7 +52,7 @@ struct tw_framing {
     uint8_t is_usual;     /* whether the item depends on no item except its base, and no item depends on it */
     uint8_t is_number;    /* whether this is a length, count, checksum, or integer of up to 64 bits */
     uint8_t counts_itself;
-    uint8_t algorithm;    /* checksum algorithm, if this is a checksum or the first item that one covers */
+    uint8_t algorithm;    /* algorithm, if this is a checksum or the first item that a checksum covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
@@ -75,7 +75,7 @@ struct tw_framing {
     int8_t covered;       /* `place` of the checksum that covers all bytes from this item on, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the item's assumed number if it is absent */
+    int64_t absent;       /* the number to assume for the item if it is absent */
     int64_t hidden;       /* bits of the number that aren't part of the attribute's value */
     int64_t packing_mask;
     uint8_t packing_shift;

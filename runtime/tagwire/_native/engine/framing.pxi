@@ -14,7 +14,7 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 @final
 cdef class Known:
-    """An item that items after it may depend on."""
+    """An item that later items may depend on."""
 
     cdef tw_framing *framing
     cdef int place
@@ -62,7 +62,7 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return a dict, by name, of the items before the current item in the struct that is being built."""
+        """Return the earlier items of the struct that is being built, as a dict by name."""
         return self.scopes[len(self.scopes) - 1]
 
     # ------------------------------------------------------------ structs

@@ -173,14 +173,14 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Convert a message to a dict of JSON values; None if Python must convert it."""
+        """Convert a message to a dict of JSON values. Return None if Python must convert it."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Convert a dict of JSON values to a message; None if Python must convert it."""
+        """Convert a dict of JSON values to a message. Return None if Python must convert it."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -188,7 +188,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message, or None if it breaks a rule that involves several fields, for Python to report."""
+        """Return the message; None if it breaks a rule that involves several fields, which Python will report."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -199,7 +199,7 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """Convert a message to JSON text; None if Python must write it."""
+        """Convert a message to JSON text. Return None if Python must write it."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -216,7 +216,7 @@ cdef class JsonPlan(Owner):
         return text
 
     cdef object read(self, bytes data):
-        """Convert JSON text to a message; None if Python must read it."""
+        """Convert JSON text to a message. Return None if Python must read it."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -236,7 +236,7 @@ cdef inline object taken_or_none(PyObject *value):
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a valid value to JSON if it isn't of the field's usual Python type."""
+    """Convert a valid value of a type that decoding never creates to a JSON value."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
@@ -283,19 +283,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Convert a message to a dict of JSON values; None if Python must convert it. Raises the errors of `encode`."""
+    """Convert a message to a dict, or return None if Python must convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Convert a dict of JSON values to a message; None if Python must convert it."""
+    """Convert a dict of JSON values to a message, or return None if Python must convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text; None if Python must write it. Raises the errors of `encode`."""
+    """Convert a message to JSON text, or return None if Python must write it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -303,6 +303,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Convert JSON text to a message; None if Python must read it."""
+    """Convert JSON text to a message, or return None if Python must read it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

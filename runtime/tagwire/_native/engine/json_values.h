@@ -11,8 +11,7 @@ typedef struct {
     int lossless;
 } tw_json_style;
 
-/* Defined in json.pxi: convert unknown tags, and values that aren't of the field's usual Python type, to JSON
- * values. */
+/* Defined in json.pxi: convert unknown tags, and values of types that decoding never creates, to JSON values. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -300,7 +299,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
-            Py_INCREF(element); /* hold it: garbage collection may run code that changes the list */
+            Py_INCREF(element); /* held, because garbage collection may run code that changes the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }

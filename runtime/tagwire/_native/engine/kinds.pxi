@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return a code for the length that begins a struct and covers the rest (or None), and the other items."""
+    """Split off a length that covers the rest of a struct. Return its code (or None) and the other items."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
@@ -93,7 +93,7 @@ def enclosed(items):
 
 
 cdef int refuse_unlike(object item) except -1:
-    """Raise NotNative for an item that isn't plain, which only plans with framings support."""
+    """Raise NotNative for an item that only plans with framings support, such as a compressed item."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:

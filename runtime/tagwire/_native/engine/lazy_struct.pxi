@@ -48,7 +48,7 @@ cdef class LateStruct:
         self.member.__set__(message, DELETED)
 
     cdef int check(self, object message) except -1:
-        # Not `isinstance`, which trusts `__class__`, and an object can override that.
+        # `isinstance` isn't used, because it trusts `__class__`, which an object can override.
         if not PyType_IsSubtype(Py_TYPE(message), <PyTypeObject *><PyObject *>self.owner):
             raise TypeError(f"{self.member!r} is not an attribute of {type(message).__name__}")
         return 0

@@ -123,7 +123,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
                 return -1;
             all += size;
             last = value;
-            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* valid for this field only: null or a long length */
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* check each null or long array by its own field */
                 last = shared->empty_tuple;
                 size = 0;
             }
@@ -262,7 +262,8 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Return the size of an array and its length; -1 if encode.h must count the bytes. The caller holds `tuple`. */
+/* Return the encoded size of an array, including its length prefix; -1 if encode.h must count the bytes. The caller
+ * holds `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned number is widened to a signed type */
     int32_t tag;
     int32_t run;          /* the total width of the run of fixed-width fields that starts here; otherwise 0 */
-    int32_t run_count;    /* number of fields in that run; 0 if it contains a bool, whose byte must be checked */
+    int32_t run_count;    /* number of fields in the run; 0 if one is a bool, whose byte must be checked */
     int32_t number;       /* identifies this field or element in traces; unique within the plan */
     int64_t longest;      /* for strings and bytes, the maximum size; for blocks, the exact size */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -100,14 +100,14 @@ struct tw_struct {
     uint8_t section;
     uint8_t length;         /* encoding of the length that precedes the struct, or TW_NO_LENGTH */
     uint8_t entry_length;   /* encoding of the lengths of entries in an optional buffer */
-    uint8_t counts_tag;     /* whether those entry lengths include the two bytes of the tag */
+    uint8_t counts_tag;     /* whether lengths of entries in an optional buffer include the tag's two bytes */
     const tw_field *enclosing; /* the length that precedes the struct. Used in traces and errors, so only `name` and
                                 * `number` are set */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* items grouped by tw_look_way, for measuring; NULL in structs with framings */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* total size of the parts whose size does not depend on values */
+    int64_t looks_width;    /* total width of fixed-width items and short lengths, the same for all values */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,
@@ -162,7 +162,7 @@ typedef struct {
     const uint8_t *p, *end, *start;
     PyObject *views;        /* memoryview of the input, if bytes fields are returned as views; otherwise NULL */
     const tw_shared *shared;
-    int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more the limits allow */
+    int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of these may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* registers: the numbers that other fields of a record format depend on */
     PyObject *limits;       /* the Limits object, needed for decompression */

@@ -10,7 +10,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """A copy of the slots of the struct that `cls._fresh()` returns. C creates default structs from it."""
+    """The slot values of the struct that `cls._fresh()` returns. C creates default structs from them."""
 
     cdef tw_fresh c
     cdef object cls

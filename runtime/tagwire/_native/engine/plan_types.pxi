@@ -1,12 +1,10 @@
-"""What plans for objects and plans for columns have in common: building a struct's fields and tag section from its
-layout.
-"""
+"""The common base of plans for objects and for columns: builds a struct's fields and tag section from its layout."""
 
 
 cdef class PlanBuilder(Owner):
     """Builds one plan.
 
-    The parameter `owner` of its methods is what receives the values: a data class, a column, or None if values are only
+    In its methods, `owner` is the destination of the values: a data class, a column, or None if values are only
     checked.
     """
 

@@ -16,7 +16,7 @@ typedef struct {
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* slot for the array */
+    Py_ssize_t slot;         /* slot of the attribute that holds the array */
     PyObject *keys;          /* names of the attributes that make up the key, a tuple */
 } tw_keyed;
 

@@ -1,4 +1,4 @@
-"""Create the rules in a plan that involve several fields (see rules.h), and check that keys are unique."""
+"""Add a struct's rules that involve several fields to its plan (see rules.h), and check that keys are unique."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

@@ -8,8 +8,8 @@
 
 #include "engine/data_class.h"
 
-/* How to compare: TW_EQUAL compares only values. TW_IDENTICAL also compares types, except that bytes equal a view of
- * the same bytes. */
+/* How to compare: TW_EQUAL compares only values. TW_IDENTICAL also compares types, but counts bytes and a view of bytes
+ * as one type. */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {

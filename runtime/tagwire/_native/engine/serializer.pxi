@@ -6,7 +6,7 @@ with a position. If the interpreter succeeds instead, the engine has a bug, and 
 
 cdef enum:
     STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
-    SLACK = 64  # added to a message's size when memory is allocated for it, because room is requested in advance
+    SLACK = 64  # extra bytes to allocate, because code requests room for more bytes than it writes
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -74,7 +74,7 @@ cdef class Plan:
         return self.read(data, 0, NULL, strict, views, limits, gc)
 
     def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """Decode the message at `offset`. Return it and the offset after it. Otherwise like `decode`."""
+        """Decode the message at `offset`. Return the message and the offset after it. Otherwise like `decode`."""
         cdef Py_ssize_t end
         value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
@@ -87,7 +87,7 @@ cdef class Plan:
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Decode the message at `offset`, and store its end in `end`. If that is NULL, no bytes may follow it."""
+        """Decode the message at `offset`, and store its end in `end`. If `end` is NULL, no bytes may follow."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX

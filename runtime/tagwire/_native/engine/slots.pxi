@@ -85,7 +85,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans of this module share. It is completed before a plan needs it."""
+    """The data that all plans of this module share. Each part is filled in before a plan needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -109,7 +109,7 @@ cdef class Shared:
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if others lie in between
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if ints aren't adjacent
         return 0
 
     cdef int learn_uuids(self) except -1:
@@ -129,7 +129,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Test whether a copied memoryview can be pointed to other bytes, and then equals a slice."""
+    """Return whether changing a copied memoryview's address and size makes it equal to a slice."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61

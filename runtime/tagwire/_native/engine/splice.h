@@ -38,8 +38,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- cells */
 
-/* Return whether a value was changed that has no bytes to replace, because its field is absent or null. An absent
- * array's old value is an empty list, so an empty tuple as the new value is no change. */
+/* Check the values that have no bytes in the message, because their fields are absent or null. Return whether one of
+ * them was changed. An absent array's old value is an empty list, so an empty tuple as the new value is no change. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -62,7 +62,7 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value that contains structs still equals the bytes that it was read from. If not, the user's
+/* Return whether a value that contains structs still matches the bytes that it was read from. If not, the user's
  * function has modified its structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {

@@ -1,4 +1,5 @@
-/* Convert single values: bytes to Python objects, and Python objects of the usual exact types to bytes.
+/* Convert single values: bytes to Python objects, and Python objects of exactly the types that decoding creates to
+ * bytes.
  *
  * Other types of values that are accepted (objects with `__index__`, other buffers, lists) are first converted by
  * coercion.pxi. Only these conversions can run foreign code, so references need to be held only while they run.
@@ -170,8 +171,7 @@ static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)f->longest);
 }
 
-/* ---------------------------------------------------------------- writing: functions return 0, or -1 if the value is
- * rejected */
+/* ---------------------------------------------------------------- writing: return 0, or -1 if the value is rejected */
 
 static int tw_long_int(PyObject *value, int64_t *x)
 {
@@ -267,7 +267,7 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a value of fixed width at `p`, where there is room. The caller must hold a reference to `value`, because
+/* Write a value of fixed width at `p`; the caller has made room. The caller must hold a reference to `value`, because
  * foreign code may run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {

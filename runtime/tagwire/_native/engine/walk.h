@@ -5,7 +5,7 @@
  * limits, and build the path to the error as the recursion returns. The interpreter then continues at that position,
  * fails at once, and raises its own error (tagwire.interpreter.error_positions).
  *
- * Functions return 0, or -1 for an error in the message or with an exception.
+ * Functions return 0, or -1 if the message has an error or an exception was raised.
  */
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H

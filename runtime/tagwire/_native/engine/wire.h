@@ -165,7 +165,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert the bits of a varint to the number that they encode for this field. */
+/* Convert a varint's bits to the number that they encode, by the field's sign encoding. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -288,7 +288,8 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
 /* The maximum number of bytes in an encoded length. */
 #define TW_LENGTH_WIDTH 5
 
-/* Write a length at `p`, where there is room. Return the end of the output, or NULL if the length is out of range. */
+/* Write a length at `p`; the caller has made room. Return the end of the output, or NULL if the length is out of
+ * range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -313,7 +314,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     }
 }
 
-/* Write the length that means null at `p`, where there is room. Return the end of the output. */
+/* Write the length that means null at `p`; the caller has made room. Return the end of the output. */
 static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
 {
     switch (code) {

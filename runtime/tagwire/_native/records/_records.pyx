@@ -6,8 +6,8 @@ columns.
 This module also searches damaged bytes for batches.
 
 `tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
-writes columns. The loops are in C and run without the GIL. They don't track positions: `tagwire.log` reads the records
-that they reject one by one.
+writes columns. The loops are in C and run without the GIL. They don't track positions, so `tagwire.log` reads rejected
+records again, one by one.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

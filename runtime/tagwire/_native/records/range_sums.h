@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from the checksums of everything before two positions.
- * `tagwire.log.sum_check` explains the method. */
+/* Compute the checksum of any range of a file from two checksums: of all bytes before its start, and of all bytes
+ * before its end. `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
