@@ -19,7 +19,7 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # as imported, even if not installed
+        return str(import_module("tagwire").__version__)  # does not need an installed package
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")

@@ -37,7 +37,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # Lambdas, as for the other libraries, because a call takes as long as encoding a small message.
+        # In lambdas like the other libraries, because the extra call takes as long as encoding a small message.
         return Contender(
             None,
             make,

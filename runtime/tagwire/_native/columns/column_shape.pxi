@@ -158,7 +158,7 @@ cdef class Spares:
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame for `rows` rows: one of about that size from the pool, or a new frame."""
+        """Return an empty frame for `rows` rows: a frame of about that size from the pool, or a new frame."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))

@@ -2,7 +2,7 @@
 
 
 cdef class Sources:
-    """The source of each column of a shape: an input array, or a constant if the input lacks the field."""
+    """Where each column's values come from: an input array, or a constant if the input lacks the field."""
 
     cdef Shape shape
     cdef Imported rows

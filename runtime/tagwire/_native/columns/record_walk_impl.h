@@ -190,8 +190,8 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Verify the checksum that covers the bytes from the reader's position to the end of the extent. Return TW_REFUSED if
- * it does not match. */
+/* Verify the checksum that covers the bytes from the reader's position to r.end. Return TW_REFUSED if it does not
+ * match. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;

@@ -35,7 +35,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ building the C structs
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Build the C structs for the selected fields of a struct. These fields are the steps below `step`."""
+        """Build the C structs for a struct's selected fields, the children of `step` in the selection tree."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -129,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a hole for each column below a step, filled from `value`, the default of the step's field."""
+        """Add a hole (see choice.h) for each column below `step`. `value` is the default of that step's field."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")

@@ -176,8 +176,8 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Let the garbage collector track a filled object, unless all its values are atomic: then it can't be part of a
- * cycle. */
+/* Let the garbage collector track a filled object. If all its values are atomic, this isn't needed, because the object
+ * can't be part of a cycle. */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;

@@ -229,7 +229,7 @@ static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* ---------------------------------------------------------------- any value */
+/* ---------------------------------------------------------------- values of any kind */
 
 static int tw_write_null(const tw_field *f, tw_writer *w)
 {

@@ -34,8 +34,7 @@ static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader
 
 /* ---------------------------------------------------------------- checksums */
 
-/* Verify the checksum that covers the bytes from the reader's position to the end of the extent. Return -1 if it does
- * not match. */
+/* Verify the checksum that covers the bytes from the reader's position to r->end. Return -1 if it does not match. */
 static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;

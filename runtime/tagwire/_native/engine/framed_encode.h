@@ -70,7 +70,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* ---------------------------------------------------------------- framing */
+/* ---------------------------------------------------------------- gaps */
 
 /* Leave a gap for a number. For a varint, the gap is as wide as the varint that filled the previous gap, which is
  * usually right. */

@@ -281,7 +281,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether an array has properties besides its type, such as a count in another item."""
+    """Return whether an array has properties besides its type, such as a count stored in another item."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 

@@ -1,8 +1,8 @@
 /* The JSON plan of a message: its fields with their keys, in spec order. json.pxi creates each plan once.
  *
- * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: for
- * values of unusual types when writing, and for any invalid input when reading. Python then reports the error, if there
- * is one.
+ * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: when
+ * writing, for values of types that decoding never creates; when reading, for any invalid input. Python then reports
+ * the error, if there is one.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H

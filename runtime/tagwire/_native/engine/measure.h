@@ -76,7 +76,7 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return a string's size in addition to the size of a short length (up to TW_SHORT); -1 if the value is not a valid
+/* Return a string's encoded size minus the size of a short length (up to TW_SHORT); -1 if the value is not a valid
  * string. For null this is 0, because null takes as many bytes as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
@@ -113,7 +113,7 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the previous short array: in-sync replicas often equal replicas */
+    PyObject *last = shared->empty_tuple; /* the previous short array, because in-sync replicas often equal replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -195,7 +195,7 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
     }
 }
 
-/* ---------------------------------------------------------------- any value */
+/* ---------------------------------------------------------------- values of any kind */
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 

@@ -31,7 +31,7 @@ cdef class Plan:
     cdef bint framed  # whether the layout is a record format: see framing.pxi
     cdef readonly bint has_rules
     """Whether there are unions or arrays with unique keys. If so, errors must be located by the interpreter."""
-    cdef Py_ssize_t last_size  # estimate for the next message; affects only how much memory is allocated
+    cdef Py_ssize_t last_size  # estimated size of the next message; affects only how much memory is allocated
 
     cdef readonly object MESSAGE
     """The message's data class."""

@@ -36,7 +36,7 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* ---------------------------------------------------------------- cells */
+/* ---------------------------------------------------------------- values */
 
 /* Check the values that have no bytes in the message, because their fields are absent or null. Return whether one of
  * them was changed. An absent array's old value is an empty list, so an empty tuple as the new value is no change. */

@@ -291,7 +291,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* Return the bits by which a varint encodes a number. The number must be in the field's range. */
+/* Return the bits that a varint of this field stores for a number. The number must be in the field's range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -299,7 +299,8 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* Compute the bits by which a varint encodes a value. Return 0, or -1 if the value is not an int or is out of range. */
+/* Compute the bits that a varint of this field stores for a value. Return 0, or -1 if the value is not an int or is out
+ * of range. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))

@@ -17,13 +17,13 @@
  * tagwire.interpreter.error_positions. */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* at the first byte of the value that the path leads to */
-    TW_AT_SECTION,     /* at the number of entries that begins a tag section */
-    TW_AT_ENTRY,       /* at an entry of a tag section or optional buffer, after the entry with tag `last` */
-    TW_AT_ELEMENT,     /* at the next element of an array that has no count */
-    TW_AT_TAG_END,     /* after the value of tag `last`, which does not fill its `size` bytes */
-    TW_AT_STRUCT_END,  /* after the last field of a struct that is preceded by its length */
-    TW_AT_MESSAGE_END, /* after the end of the message, where more bytes follow */
+    TW_AT_VALUE,       /* error at the first byte of the value that the path leads to */
+    TW_AT_SECTION,     /* error in the number of entries at the start of a tag section */
+    TW_AT_ENTRY,       /* error at an entry of a tag section or optional buffer, after tag `last` */
+    TW_AT_ELEMENT,     /* error at the next element of an array that has no count */
+    TW_AT_TAG_END,     /* error after the value of tag `last`, which does not fill its `size` bytes */
+    TW_AT_STRUCT_END,  /* error after the last field of a struct that is preceded by its length */
+    TW_AT_MESSAGE_END, /* error in the bytes that follow the message */
 };
 
 typedef struct {
@@ -39,7 +39,7 @@ typedef struct {
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
-/* ---------------------------------------------------------------- rejecting */
+/* ---------------------------------------------------------------- recording errors */
 
 /* Record an error at `from`, and discard span number `span` and all spans after it. Return -1. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
@@ -314,7 +314,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, r->p);
 }
 
-/* ---------------------------------------------------------------- any value */
+/* ---------------------------------------------------------------- values of any kind */
 
 /* Skip a length and the string or bytes that follow it, or null, and validate them. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)

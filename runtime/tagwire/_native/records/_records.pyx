@@ -85,7 +85,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     """Write lines for the next records. Return the lines, the position after these records, and how many are left.
 
     JSON lines begin with `head`. Lines of tab-separated text end with `head` and the record's own attributes. Stops
-    after `most` bytes, and before a record that is invalid or has an unusual encoding. The other arguments are as for
+    after `most` bytes, and before a record that is invalid or that Python must read. The other arguments are as for
     `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
@@ -226,7 +226,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return the address of a buffer, which is kept valid. Raises ValueError if it has fewer than `least` bytes."""
+        """Return the address of a buffer, and keep the buffer valid. Raises ValueError if it is below `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
