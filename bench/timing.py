@@ -1,8 +1,7 @@
 """Timing on shared machines: CPU time of the thread, interleaved contenders, and medians and ratios with their spread.
 
-Wall time depends on the machine's load; CPU time mostly doesn't. Other influences, such as caches and clock rates,
-change slowly. Every round therefore runs each contender once, in random order, and ratios compare times from the same
-round.
+Wall time depends on the machine's load; CPU time mostly doesn't. Other influences (caches, clock rates) change slowly.
+So every round runs each contender once, in random order, and ratios compare times from the same round.
 """
 
 import gc

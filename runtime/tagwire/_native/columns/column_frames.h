@@ -1,21 +1,20 @@
-/* Create, complete and release frames. A frame holds the buffers of a table of columns. */
+/* Create, complete and release the frames that hold columns. */
 #ifndef TAGWIRE_COLUMN_FRAMES_H
 #define TAGWIRE_COLUMN_FRAMES_H
 
 #include "columns/column_pool.h"
 
-/* Release a reference to a frame. The last release returns the frame to its pool, or frees it. `frame` may be NULL. */
+/* Release a reference to a frame. The last release returns it to its pool, or frees it. `frame` may be NULL. */
 void tw_drop_frame(tw_frame *frame);
 
 /* Allocate zeroed memory, to be freed with tw_free. Return NULL if memory has run out. */
 void *tw_zeroed(size_t count, size_t size);
 
-/* Create an empty frame with room for `rows` rows. The caller owns the reference. Return NULL if memory has run out. */
+/* Create an empty frame with room for `rows` rows, owned by the caller. Return NULL if memory has run out. */
 tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most);
 
-/* Complete a frame: count its nulls and free its unused memory. From then on it must not change while anyone holds
- * it. */
+/* Complete a frame: count its nulls and free its unused memory. The frame must not change afterwards. */
 void tw_complete(tw_frame *frame);
 
 #endif

@@ -1,8 +1,8 @@
 /* A pool of frames that nobody holds any more. They are reused for later rows of the same columns.
  *
- * Allocating new memory takes longer than writing to it: the kernel clears each page when it is first used, and
- * reclaims the pages when the columns are freed, one thread at a time. Therefore, large frames are reused. A pool has a
- * limit on its total size, and newer frames evict older ones.
+ * Allocating memory takes longer than writing to it: the kernel clears each new page, and reclaims the pages when the
+ * columns are freed, one thread at a time. Therefore, large frames are reused. A pool has a limit on its total size,
+ * and newer frames evict older ones.
  *
  * Consumers release frames on any thread, without the GIL. Nobody waits for the pool: if another thread is using it,
  * the caller frees or allocates the memory itself.
@@ -19,8 +19,7 @@ struct tw_frame_pool {
     tw_frame *spares;    /* list of spare frames, most recently added first */
 };
 
-/* The minimum size of a frame to be worth keeping, in bytes. Smaller frames are freed, because `malloc` rarely needs
- * the kernel to provide that little memory. */
+/* The minimum size of a frame worth keeping, in bytes. For smaller frames, `malloc` rarely needs the kernel. */
 #define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);

@@ -80,8 +80,8 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Return whether two values are equal, without calling Python. A result of 0 may also mean that only Python can
- * decide. */
+/* Return whether two values are the same object, or equal ints or strings. A result of 0 may also mean that only Python
+ * can decide. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
     if (value == fresh)

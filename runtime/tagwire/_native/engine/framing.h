@@ -24,10 +24,10 @@ enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
  * created. */
 enum tw_way {
     TW_ANY_WAY,
-    TW_PASS,    /* number encoded as a zig-zag varint */
-    TW_NUMBER,  /* bytes or null: a zig-zag varint with the size, then the bytes */
-    TW_BYTES,   /* array of structs, usually empty: a zig-zag varint with the count, then the structs */
-    TW_LIST,    /* array of structs, usually empty: a zig-zag varint with the count, then the structs */
+    TW_PASS,    /* number of fixed width */
+    TW_NUMBER,  /* number encoded as a zig-zag varint */
+    TW_BYTES,   /* bytes or null, preceded by their size as a zig-zag varint */
+    TW_LIST,    /* array of structs, usually empty, preceded by its count as a zig-zag varint */
     TW_BOUNDS,  /* the size in bytes of the rest of the struct, as a zig-zag varint */
 };
 
@@ -60,8 +60,8 @@ struct tw_framing {
     uint8_t filled;       /* for arrays: whether at least one element is required */
     uint8_t keep;         /* register that gets the item's number; if the item is absent, it gets `absent` */
     uint8_t guard;        /* register with the bits that decide whether the item is present */
-    /* Registers for computing an attribute from a number: base + scale * number. Without them, `base` is register 1,
-     * which is always 0, and `scale` is register 2, which is always 1. */
+    /* Registers for computing an attribute: base + scale * number. By default, `base` is register 1, which is always 0,
+     * and `scale` is register 2, which is always 1. */
     uint8_t base, scale;
     uint8_t extent;       /* register with the item's size in bytes */
     uint8_t counted_by;   /* for arrays: register with the number of elements; 0 if the count is in the array */

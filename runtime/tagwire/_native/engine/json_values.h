@@ -50,7 +50,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return a new reference to the JSON of an enum value: its name, or its number if it has no name. */
+/* Return the JSON form of an enum value as a new reference: its name, or its number if it has no name. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;

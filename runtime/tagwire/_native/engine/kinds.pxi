@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """A base class for the owners of plans. `kept` has the objects that a plan points to, to keep them alive."""
+    """A base class for the owners of plans. `kept` lists the objects that a plan points to, to keep them alive."""
 
     cdef list kept
 

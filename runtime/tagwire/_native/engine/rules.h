@@ -1,9 +1,8 @@
 /* Rules that involve several fields of an object: unions of tagged fields, and arrays whose elements must have unique
  * keys.
  *
- * In a struct without rules, the pointer to them is NULL, so checking costs a single test. Decoding checks the rules
- * after setting an object's fields, and encoding checks them before writing the fields. If a rule is broken, the
- * interpreter reports it.
+ * A struct without rules has a NULL pointer, so checking costs a single test. Decoding checks the rules after setting
+ * an object's fields, and encoding before writing them. If a rule is broken, the interpreter reports it.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H

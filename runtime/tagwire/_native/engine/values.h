@@ -1,8 +1,8 @@
-/* Convert single values: bytes to Python objects, and Python objects of exactly the types that decoding creates to
- * bytes.
+/* Convert single values between bytes and Python objects, without coercion.
  *
- * Other types of values that are accepted (objects with `__index__`, other buffers, lists) are first converted by
- * coercion.pxi. Only these conversions can run foreign code, so references need to be held only while they run.
+ * Values of other accepted types than decoding creates (objects with `__index__`, other buffers, lists) are first
+ * converted by coercion.pxi. Only these conversions can run foreign code, so references need to be held only while they
+ * run.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
