@@ -153,4 +153,4 @@ cdef inline Plan plan_of(object message, object version):
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
         codec = <Codec>found  # strong reference: creating a plan runs Python code, which might replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # a subclass of the message's class has inherited these methods
+    return Codec(type(message)).plan(version)  # the object's class is a subclass that inherits these methods

@@ -152,7 +152,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent an item's number: its base, hidden bits, flag, and bits derived from attributes."""
+    """Set how objects represent an item's number: relative to a base, or with hidden, flag or derived bits."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index

@@ -25,7 +25,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # by name: registers of the numbers that callers pass as inputs
+    cdef dict inputs  # a dict from names to registers, for the numbers that callers pass as inputs
     cdef object ordering
 
     def __cinit__(self, Shared shared):

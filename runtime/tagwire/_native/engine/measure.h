@@ -113,7 +113,7 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the previous short array, because in-sync replicas often equal replicas */
+    PyObject *last = shared->empty_tuple; /* the previous short array: in-sync replicas often equal the replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {

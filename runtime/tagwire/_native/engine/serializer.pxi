@@ -351,7 +351,7 @@ cdef int reraise() except -1:
 
 
 cdef int refused_value() except -1:
-    """After a value was rejected, clear an exception in WRITE_FAULTS, but raise any other exception."""
+    """Clear the exception of a rejected value if it is in WRITE_FAULTS; raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):

@@ -310,7 +310,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* for arrays that extend to the end of the data */
+        return p; /* arrays that extend to the end of the data have no length */
     }
 }
 

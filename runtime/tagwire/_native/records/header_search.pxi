@@ -8,7 +8,7 @@ cdef enum:
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # -1 for forms without a checksum
+    int magic, algorithm  # `algorithm` is -1 for forms without a checksum
 
 
 @final
