@@ -1,4 +1,4 @@
-"""The rules for specs, and the problems that violate them."""
+"""The rules for specs, and the problems that report violations of these rules."""
 
 import tomllib
 import unicodedata
@@ -81,7 +81,7 @@ _QUOTED: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A violation of one rule. `line` and `column` count from 1; columns are characters."""
+    """A violation of one rule. `line` and `column` count from 1; `column` counts characters, not bytes."""
 
     rule: str
     severity: DesignSeverity
@@ -137,18 +137,18 @@ class Source:
 
 
 def quoted(value: object) -> str:
-    """Return a spec value for an error message: escaped, shortened, and on one line."""
+    """Format a spec value for an error message: escaped, shortened, and on one line."""
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
 
 
 def named(name: str) -> str:
-    """Return a name for an error message: unchanged if it is short and alphanumeric, otherwise quoted."""
+    """Format a name for an error message: unchanged if it is short and alphanumeric, otherwise quoted."""
     return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
 
 
 def render(problem: Problem) -> str:
-    """Return `file:line:column: severity rule: message`, the source line, and a caret under the column."""
+    """Format as `file:line:column: severity rule: message`, with the source line and a caret under the column below."""
     place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
     head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
@@ -160,21 +160,21 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace control characters, which a terminal would interpret, by one character each."""
+    """Replace each control character by one visible character, so that a terminal does not interpret it."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _blank(character: str) -> str:
-    """Return white space as wide as a character, to align the caret."""
+    """Return white space as wide as the character on a terminal, to align the caret."""
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Leave out problems whose cause is another file's errors, if those errors are listed too.
+    """Drop problems that are only consequences of errors in another file, if those errors are listed too.
 
-    Otherwise, keep the first problem that names the other file.
+    If they are not listed, keep only the first problem caused by that file.
     """
     problems = list(problems)
     if not any(each.because for each in problems):
@@ -191,7 +191,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """Return an error with the text of all problems. Its position is that of the first error among them."""
+    """Return a SpecError whose message lists all problems, positioned at the first error."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

@@ -82,7 +82,7 @@ def _base(rule: str) -> dict[str, str]:
 
 
 def _spec(base: dict[str, str], text: str) -> str:
-    """Return a message spec that has the given fields, or in which the given keys replace default ones."""
+    """Return a message spec with default keys, except where the example gives its own keys or fields."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
     has_none = ('"versionsWithOptional"', '"type": "struct"')

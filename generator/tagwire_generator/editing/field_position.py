@@ -1,4 +1,4 @@
-"""Find the position of a new field in a spec, and create the field's entry."""
+"""Find where to insert a new field in a spec, and create the field's entry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +46,7 @@ class FieldPosition:
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Return the position of a new field in the list `key` of a message. Raises SpecError for an unknown field name."""
+    """Find where to insert a new field in the message's list `key`. Raises SpecError for an unknown field name."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
@@ -62,7 +62,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
 
 
 def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:
-    """Return the struct that the path of field names leads to, or the common struct of that name."""
+    """Return the struct at a path of field names. The first name may also be that of a common struct."""
     node, struct, walked = root, tree, ""
     for name in filter(None, path.split(".")):
         children = _members(node, struct, ("fields", "optionalFields"))
@@ -83,7 +83,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
 
 
 def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
-    """Return the named objects in the given lists of a struct, by name."""
+    """Return the named objects in these lists of a struct, by name."""
     found: dict[str, tuple[Object, Tree]] = {}
     for key in keys:
         items = node.get(key)
@@ -103,7 +103,7 @@ def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
 
 
 def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:
-    """Return the entry of the new field in the spec, with its keys in normal order."""
+    """Return the new field's entry in the spec, with its keys in canonical order."""
     tag = _next_tag(struct) if field.next_tag else field.tag
     since = f"{version}+"
     is_optional = is_draft and tag is not None

@@ -46,7 +46,7 @@ class Exported:
 
     "plain": Kafka's generator accepts the spec unchanged. "writable": it accepts the rewritten spec. "stopped": an
     extension affects the wire format. "inlined": a shared struct, which is copied into the specs that import it.
-    "skipped": a register or a record format, for which Kafka has no specs.
+    "skipped": a register (a table of named numbers) or a record format, for which Kafka has no specs.
     """
 
     file: str
@@ -60,7 +60,7 @@ class Exported:
     """The spec for Kafka's generator if `status` is "plain" or "writable"; otherwise ""."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON-compatible dict, without the text."""
+        """Return the export result as a JSON-compatible dict, without the spec's text."""
         return {
             "file": self.file,
             "status": self.status,
@@ -115,7 +115,7 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(place: str, key: str) -> str:
-    """Return what the schema specifies for the export of a key; "" for Kafka's own keys."""
+    """Return the `kafka` property of a key in the schema, which determines its export; "" for Kafka's own keys."""
     key_schema = schema()["$defs"][place]["properties"].get(key, {})
     return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
 
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield the keys of an object and of the objects in it, each with the object's name in the schema."""
+    """Yield the keys of an object and of all objects inside it, each with the schema's name for its object."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:
@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield further obstacles: headers other than those that Kafka implies, and errors in the rewritten spec."""
+    """Yield the remaining obstacles: headers that differ from those Kafka implies, or errors in the rewritten spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

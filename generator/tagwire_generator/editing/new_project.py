@@ -113,7 +113,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # raises an error if existing tables can't be extended
+    _toml(file, text)  # raises an error if the existing tables can't be extended
     return text
 
 

@@ -40,7 +40,7 @@ class SpecChange:
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """The edits to write: of the message and, if it needs the same version, of its request or response."""
+    """The edits for a new version: to a message and, if necessary, also to the matching request or response."""
 
     changes: tuple[SpecChange, ...]
     notes: tuple[str, ...]
@@ -65,7 +65,7 @@ def plan_next_version(
     """Plan a new version of the message in a spec. Nothing is written.
 
     `files` are all specs of the message's set, named by their paths. If the matching request or response would not have
-    the version, it also gains the version. `released` are releases in addition to the specs' current versions.
+    the version, it also gains the version. `released` are further releases to check.
 
     Raises SpecError for a message that can't have another version, an unknown position, a change that violates a rule
     (`problems` lists all violations), and a change to released versions.
@@ -182,7 +182,7 @@ def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version:
 
 
 def _others(files: Iterable[SpecData], changed: Sequence[SpecData]) -> list[SpecData]:
-    """Return the files that do not change. The changed specs may use their shared structs and registers."""
+    """Return the unchanged files, whose shared structs and registers the changed specs may use."""
     names = {each.file for each in changed}
     return [each for each in files if each.file not in names]
 

@@ -66,7 +66,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())  # keep comments in the empty list
+        content = start + len(self._text[start:end].rstrip())  # keep any comments in the empty list
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
@@ -99,7 +99,7 @@ class SpecEdit:
             self._edits.append((place, place, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
-        """Return an entry as text in the style of another entry. The first line is not indented."""
+        """Format an entry in the style of the entry `like`. The first line is not indented."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)
@@ -129,14 +129,14 @@ class SpecEdit:
         raise AssertionError("a value of a spec that was parsed has an end")
 
     def _comma(self, place: int) -> int | None:
-        """Return the position after the next comma; None if anything but comments precedes it."""
+        """Return the position after the next comma; None if something other than comments precedes it."""
         for found in TOKEN.finditer(self._text, place):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """Return the end of the line if only comments follow the position; otherwise the position itself."""
+        """Return the end of the line if only comments follow the position on that line, otherwise the position."""
         end = place
         while True:
             rest = self._text[end:]

@@ -1,4 +1,4 @@
-"""Check released specs against the current specs, including invalid ones, and find the positions of findings."""
+"""Check released specs against the current specs, some of which may be invalid, and locate each finding in its file."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The comparison of two sets of specs. With `is_one_message`, each set has one spec, and the names may differ."""
+    """The comparison of two sets of specs. With `is_one_message`, each set has a single spec, and names may differ."""
 
     old: Baseline
     new: SpecSources
@@ -44,7 +44,7 @@ class Check:
 
     @property
     def names(self) -> set[str]:
-        """The names of all messages on either side."""
+        """The names of all messages in the released or the current specs."""
         return {*self.old.specs, *self.old.invalid, *self.new.specs, *self.new.invalid, *self.known}
 
     def findings(self) -> tuple[Finding, ...]:

@@ -78,7 +78,7 @@ def wrapped(type: Type) -> Item | None:
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Return whether two defaults are equal: same value and kind, and for floats, the same bits."""
+    """Return whether two defaults are equal: the same value of the same kind or, for floats, the same bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new
@@ -121,7 +121,7 @@ def _type_name(type: Type) -> str:
 
 
 class _Walk:
-    """The comparison of two layouts. Its attributes collect results; method arguments describe the current field."""
+    """Compares two layouts recursively. Attributes collect the results; method arguments describe the current field."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()
@@ -134,7 +134,7 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """Compare two structs. With `is_default`, an enclosing tagged field is omitted if they hold only defaults."""
+        """Compare two structs. `is_default`: the tagged field around them is omitted if all fields have defaults."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
@@ -186,7 +186,7 @@ class _Walk:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version treats fields that exist only in other versions."""
+        """Compare how this version treats values of fields that it lacks and other versions have."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -279,7 +279,7 @@ class _Walk:
         return False
 
     def retyped(self, rule: str, here: Steps) -> None:
-        """Report a changed type of a field. The message shows the whole type, even if only the element type changed."""
+        """Report a field's changed type. The message shows the whole type, even if only the element type changed."""
         was, now = (_type_name(item.type) for item in here[-1] if item)
         self.add(rule, here, f"the type was {was} and is now {now}", "type")
 
@@ -299,7 +299,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether two defaults can be of one type. If they can't, the change of the type is reported elsewhere."""
+    """Return whether both defaults could belong to the same type. If not, a changed type is reported elsewhere."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
@@ -309,7 +309,7 @@ def _stand_in(missing: Missing) -> Item:
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the fields that moved. It is the smallest set of moves that explains the new order."""
+    """Return the new names of the fields that moved: the smallest set whose moves explain the new order."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)

@@ -1,4 +1,4 @@
-"""Compare declarations that layouts do not contain, and record formats."""
+"""Compare what specs declare but layouts do not contain, and compare record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tagwire_generator.reading.positions import Spot
 
 @dataclass(frozen=True, slots=True)
 class StructPair:
-    """A struct in the old and in the new spec, with both paths."""
+    """A struct that both the old and the new spec have, with its path in each."""
 
     old: StructSpec
     new: StructSpec
@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return the description of a tagged field in lock files: its name and type."""
+    """Return the name and type by which lock files identify the holder of a tag."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -52,7 +52,7 @@ def tag_findings(
     retired: Mapping[int, str],
     reported: Collection[int],
 ) -> Iterator[Finding]:
-    """Yield findings about tags that were reused, or dropped without being reserved.
+    """Yield findings about tags that are reused for another field, or were dropped without being reserved.
 
     `offered` are the versions of the old message that peers may use. `reported` are the tags of this struct
     about which the layout comparison has already reported a finding.
@@ -75,16 +75,16 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe another field that had the tag before; None if there is none, or if a common version has both fields."""
+    """Describe a different old field with this tag. Return None without one, or if layouts prove the change."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # the layouts of a common version prove the change
+        return None  # a common version has both fields, so the layout comparison already reports this
     return f"was {tag_holder(old)}"
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the retired field that had the tag; None if the tag is not retired, or if it is the same field."""
+    """Describe what the tag was retired from. Return None if the tag is not retired, or was retired from this field."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -102,7 +102,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # An imported struct may have fields that this message does not use.
+            # An imported struct may have fields that this message does not use, so ignore their ranges.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return a changed range of the field that has no version in common with the field's struct or the old message."""
+    """Find a range that changed and now shares no version with the field's struct, or with the versions in `known`."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -157,7 +157,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct that can be on the wire, with the old struct of the same path, and the struct's versions."""
+    """Yield each struct that can be on the wire, paired with the old struct at the same path, and its versions."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:
@@ -187,7 +187,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield the breaking changes of a record format. If the other spec is a message, only yield this change."""
+    """Yield the breaking changes of a record format. If one spec is a message, yield only that change of kind."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -227,7 +227,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Return the renamed fields by old name. A renamed field has kept its index and type."""
+    """Map the old name of each renamed field to its new name. A renamed field keeps its index and type."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Return a value in which references to old field names are replaced by the new names."""
+    """Return a value in which references to fields use the new names."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return the attributes of a type, with new field names, except struct members. They are compared separately."""
+    """List the attributes of a type, with new field names. Struct members are left out and compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -13,14 +13,14 @@ _FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):
-    """A field in the old and in the new layout; None if a layout does not have the field."""
+    """A field in the old and in the new layout; one of them is None if its layout lacks the field."""
 
     old: Item | None
     new: Item | None
 
     @property
     def item(self) -> Item:
-        """The new field; for a removed field, the old one."""
+        """The new field, or for a removed field, the old one."""
         found = self.new or self.old
         assert found is not None
         return found
@@ -48,13 +48,13 @@ def same_shape(old: Type, new: Type) -> bool:
 
 
 def same_width(old: WireType, new: WireType) -> bool:
-    """Return whether two types differ only in the meaning of their bytes, such as signed and unsigned integers."""
+    """Return whether two types differ only in what their bytes mean, such as signed and unsigned integers."""
     families = {old.family, new.family}
     return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
-    """Return the old field of each renamed field, by the new name."""
+    """Map the new name of each renamed field to the old field."""
     names = {item.name for item in old.fields} & {item.name for item in new.fields}
     pairs = [*_between(old.items, new.items, names), *_by_tag(old, new, names)]
     return {theirs.name: ours for ours, theirs in pairs if same_shape(ours.type, theirs.type)}
@@ -91,7 +91,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message in the old and the new set. `how` is the property by which the two specs were matched."""
+    """A message in the old and in the new set. `how` is the property that matched the two specs."""
 
     old: Released
     new: MessageSpec
@@ -137,7 +137,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """Return component, kind and API key, which identify a message to peers; None for a message without a key."""
+    """Return component, kind and API key, by which peers identify a message; None for a message without a key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

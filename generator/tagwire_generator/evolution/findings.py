@@ -1,4 +1,4 @@
-"""Findings about changes: violations of one rule in consecutive versions, with a proof if bytes break."""
+"""Findings about changes: each violates one rule in consecutive versions, and has a proof if the bytes change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Return a finding about a message, for now at the position of the message's name."""
+    """Create a finding about a message, positioned at the message's name until a better position is found."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,
@@ -85,7 +85,7 @@ def change(
 
 
 def invalid(problem: Problem, message_name: str) -> Finding:
-    """Return a finding for a spec that can't be compared, because it violates a rule of the spec language."""
+    """Create a finding for a spec that can't be compared, because it violates a rule of the spec language."""
     return Finding(
         rule=problem.rule,
         severity="error",
@@ -101,7 +101,7 @@ def invalid(problem: Problem, message_name: str) -> Finding:
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Yield the ranges without gaps that contain exactly these versions, ascending. Each gets its own finding."""
+    """Split versions into ranges without gaps, in ascending order, because each range gets its own finding."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

@@ -18,8 +18,8 @@ class NotAtRevisionError(GitError):
 def specs_at(revision: str, path: Path) -> list[SpecData]:
     """Return the spec at `path`, or the specs in the folder `path`, as they were in a revision.
 
-    Their files are named `REVISION:PATH`, where PATH starts at the top of the repository. Raises GitError, and
-    SpecError for a spec in a folder inside a component's folder.
+    Their files are named `REVISION:PATH`, where PATH is relative to the top of the repository. Raises GitError. Raises
+    SpecError for a spec nested deeper than a component's folder.
     """
     place = path.resolve()
     here = place if place.is_dir() else place.parent
@@ -46,7 +46,7 @@ def _commit(here: Path, revision: str) -> str:
 
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
-    """Return the path and blob ID of each spec, which are a single file or the files of a folder and its components."""
+    """Return the path and blob ID of each spec in a commit, from a single file or from a folder and its components."""
     listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # importing the spec readers would take longer than finding t
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """A check that passed earlier, with its result from the cache."""
+    """The result of a check that passed in an earlier run, taken from the cache."""
 
     names: set[str]
     """The names of all messages on either side."""
@@ -45,7 +45,7 @@ class Memory:
         others = [each.path.read_bytes() for folder in spec_set.sources[1:] for each in find_specs(folder)]
         registers = filter(may_be_register, (*(data for _, data in self._files), *others))
         shared = (data for _, data in self._files if may_be_shared(data))
-        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # other specs use these files
+        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # any spec may use these files
         parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
         self._whole = key_of(self._environment, lock, *parts)
         self._each = key_of(self._environment, "messages")
@@ -57,24 +57,25 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Return a check of the messages that are not known to pass. If they can't be separated, check all messages."""
+        """Check only messages that are not known to pass. If they can't be checked separately, check all messages."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # the proof of a finding may contain headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a finding's proof may contain headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
         return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))
 
     def keep(self, check: "Check", lock: "Lock") -> None:
-        """Save which messages passed, and remove outdated entries."""
+        """Save which messages passed, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # A file whose name differs from its message can't be found by the finding's message name, so always read it.
+        # Findings name messages, not files. A file named differently from its message can't be matched, so check it
+        # always.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
@@ -83,7 +84,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """Return the messages not known to pass; None if a message has no file, or if nothing is cached."""
+        """Return the messages that are not known to pass; None if a message has no file, or if nothing is cached."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}

@@ -59,7 +59,7 @@ class LockedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The content of a lock file. `str()` returns its text."""
+    """The content of a lock file. `str()` returns the file's text."""
 
     messages: tuple[LockedMessage, ...]
     options: SpecOptions = field(default_factory=SpecOptions)
@@ -98,7 +98,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # An imported struct may lack tags that only its other versions use, so gaps are allowed here.
+        # An imported struct may lack tags that are used only in other versions of it, so gaps are allowed here.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -118,7 +118,7 @@ class Lock:
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults."""
+    """Return the options that differ from their defaults, as the lock file stores them."""
     defaults = asdict(SpecOptions())
     given = {**asdict(options), "entity_types": dict(options.entity_types)}
     return {key: value for key, value in given.items() if value not in (defaults[key], {})}
@@ -198,7 +198,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for duplicate keys, which a merge may leave behind."""
+    """Build a JSON object. Raises ValueError for duplicate keys, which a git merge may leave behind."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -219,7 +219,7 @@ def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
 
 
 def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lock:
-    """Return a lock in which the specs of `new` are released. The history of `old` is kept; None means no history.
+    """Return a lock in which all specs of `new` are released. The history in `old` is kept; without `old`, it is empty.
 
     Raises LockError for record formats. Does not check whether the new release breaks the old one.
     """
@@ -251,14 +251,14 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return the registers that fields use as enums, by name, including registers that only earlier specs used."""
+    """Return the registers that fields use as enums, by name. This includes registers that only earlier specs used."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
 
 
 def _register_facts(enum: RegisterSpec) -> Tree:
-    """Return a register as a tree without descriptions."""
+    """Return a register as a JSON tree without descriptions."""
     entries = [
         {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
         for entry in enum.entries
@@ -276,14 +276,14 @@ def _normal_tree(text: str) -> dict[str, Any]:
 
 
 def _facts(tree: Any) -> Any:
-    """Return a tree without descriptions and keys for editors."""
+    """Return a JSON tree without descriptions and without keys that only serve editors."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield the dropped versions, each with the last spec that had it. `last` are the versions of the locked spec."""
+    """Yield the dropped versions, each with the last spec that had it. `last` are the versions in the locked spec."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -306,7 +306,7 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """Return all retired tags, by the path of the struct in the new spec."""
+    """Return all retired tags, by the path of their struct in the new spec."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}
@@ -325,9 +325,9 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each violation that a change from `before` to `after` causes in released specs, once.
+    """Yield each violation that a change from `before` to `after` newly causes in released specs, once.
 
-    The specs of `before` count as released. Messages of `released` that are not in the change are ignored.
+    The specs of `before` count as released, and so do those of `released`, except for messages that are in neither set.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []
@@ -341,7 +341,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether a known finding already reports this finding, in the same versions or more."""
+    """Return whether the known finding already reports this one, for at least the same versions."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -83,8 +83,8 @@ def attribute_findings(
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
-    `unstable` are the versions that the old spec did not offer yet. `headers` are the headers of the old and the new
-    set.
+    `unstable` are the versions that the old spec did not offer yet. `headers` are the header specs of the old and of
+    the new set.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"
@@ -98,14 +98,14 @@ def attribute_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings about added versions that are unknown but lower than the newest released version.
+    """Yield findings about added versions that were never released, but are lower than the newest released version.
 
-    Versions in an archive are not unknown; their bytes are compared instead.
+    Archived versions were released; their bytes are compared instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # for a removed API with a reserved key, all versions are unknown
+    if newest < 0:  # a removed API only reserves its key, so no version is known to have been released
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):

@@ -36,13 +36,13 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """Return the specs of a set as a list, given with or without names and histories."""
+    """Return the specs of a set as a list of `Released`. The input may lack names or histories."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 
 
 class Stability:
-    """Finds the versions of each message that were not offered yet. A request determines those of its response."""
+    """Finds each message's versions that were not offered yet. For responses, the request's versions decide."""
 
     def __init__(self, old: Iterable[Released]) -> None:
         specs = (each.spec for each in old)

@@ -103,14 +103,14 @@ def _fresh(struct: StructLayout) -> dict[str, Any]:
 
 
 def _default(item: Item) -> Any:
-    """Return a field's default; for records that can't be null, b""."""
+    """Return a field's default. For records that can't be null, this is b""."""
     if item.default is DEFAULT_STRUCT and isinstance(item.type, Nested):
         return _fresh(item.type.struct)
     return b"" if item.default is None and not getattr(item.type, "nullable", False) else item.default
 
 
 def _telling(type: Type) -> Iterator[Any]:
-    """Yield values of a type that differ in their bytes, then null if the type allows it."""
+    """Yield values of a type, the most distinctive first, and null last if the type allows it."""
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
@@ -129,7 +129,7 @@ def _telling(type: Type) -> Iterator[Any]:
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
-    """Return a struct of defaults, except for `value` in the field at the end of the path."""
+    """Return a struct of defaults, except that the field at the end of the path has the given value."""
     whole = _fresh(struct)
     name, *rest = names
     if rest:
@@ -142,10 +142,10 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """Convert a value to another layout of its version. Fields that only the target has get their default.
+    """Convert a value to another layout of its version. Fields that only the target has get their defaults.
 
-    `is_forward` means that the source is the old layout. Values that the target can't represent are kept, so that
-    encoding them fails.
+    `is_forward` means a conversion from the old to the new layout. Values that the target can't represent are kept, so
+    that encoding them fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
@@ -173,7 +173,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """Return the number of the target enum's member with the same name. Other values are returned unchanged."""
+    """Return the number of the target enum's member with the same name. Values other than members are unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))

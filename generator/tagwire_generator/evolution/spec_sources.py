@@ -53,7 +53,7 @@ def from_folder(folder: Path) -> list[SpecData]:
 
 
 class SpecReader:
-    """Reads sets of specs. A text that was read before with the same options yields the same object."""
+    """Reads sets of specs. Reading the same text with the same options again returns the same object."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, ReadResult] = {}
@@ -100,7 +100,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        if result is None or result.message is None:  # the problems are reported for the struct's own file
+        if result is None or result.message is None:  # the problems are reported for the struct's own spec
             place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result

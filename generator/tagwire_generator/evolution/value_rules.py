@@ -37,7 +37,7 @@ def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> I
 
 
 def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
-    """Return the rule that a new field of a union violates. `known` are the fields that the struct already had."""
+    """Return the rule that adding a field to a union violates. `known` are the fields that the struct already had."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
     return "TW917", f"the union {union.name} was added, and old peers write none of its alternatives"
@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes of closed registers after which one side may write numbers that the other side rejects."""
+    """Yield changes of closed enums after which one side may write numbers that the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"

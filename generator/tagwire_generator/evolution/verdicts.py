@@ -1,4 +1,4 @@
-"""Compare two sets of specs, by the layouts of all common versions and by facts that layouts do not contain.
+"""Compare two sets of specs, by the layouts of all common versions and by what layouts do not contain.
 
 For equal specs, one comparison is enough. Otherwise, each common version is expanded and compared. Equal differences in
 consecutive versions become one finding, and each break is proven in one of its versions.
@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings about a changed name. If the specs were matched only by API key, their bytes must be the same."""
+    """Yield findings about a changed name. A match by API key alone counts as a renaming if the bytes are unchanged."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -141,7 +141,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Yield findings about API keys that now belong to another message than before."""
+    """Yield findings about API keys that a different message used before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:
@@ -156,7 +156,7 @@ def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[F
 
 @dataclass(slots=True)
 class _Seen:
-    """A difference between layouts, and the versions that have this difference."""
+    """A difference between layouts, and the versions in which it occurs."""
 
     difference: Difference
     versions: list[int] = field(default_factory=list)
@@ -216,7 +216,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences (the newest such version), to keep the proof simple."""
+        """Return the version with the fewest other differences, to keep the proof simple; the newest if several do."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
@@ -244,5 +244,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field, from the new spec where possible."""
+    """Return the JSON names on the path to a field. A name comes from the old spec only if the new spec lacks it."""
     return tuple(step.item.json_name for step in steps)

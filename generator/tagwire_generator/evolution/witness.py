@@ -58,7 +58,7 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Return the proof that a difference at the end of `steps` breaks the bytes; None if no sample value shows this.
+    """Prove that a difference at the end of `steps` breaks the bytes. Return None if no sample value shows a break.
 
     Both layouts are of the same version. `steps` may come from another version, because only their names are used.
     """
@@ -141,7 +141,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The result of reading the other side's bytes, if it is an error or a wrong value."""
+    """The result of reading the other side's bytes, if this gives an error or a wrong value."""
 
     reader: Side
     data: bytes
@@ -151,9 +151,9 @@ class _Outcome:
     """Whether the reader's own layout can represent the value."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Return a lower number for a clearer proof, which is an error in the field itself, or a wrong value.
+        """Return a rank for choosing between proofs; a lower rank is clearer.
 
-        Other differences of the same version may cause errors at earlier fields.
+        A wrong value or an error in the changed field itself is clearest. Errors at other fields may have other causes.
         """
         if self.error is None:
             return 0 if self.can_carry else 1

@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by name. The rows do not refer to classes yet."""
+    """Return the field tables of a format and its structs, by name. The rows do not contain the struct classes yet."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the name of the attribute whose framing `key` refers to the field `name`; "" if there is none."""
+    """Return the attribute of the field whose framing `key` refers to the field `name`; "" if there is none."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

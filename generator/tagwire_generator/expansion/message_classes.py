@@ -19,7 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """Return a message class with field tables and versions; `tagwire.message.field_table.layout_of` needs no more."""
+    """Return a message class with only field tables and versions, which is enough for `field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
@@ -34,7 +34,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """Return a message's settings for optional fields; None in the released dialect."""
+    """Return a message's settings for the draft dialect's optional fields; None in the released dialect."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(
@@ -51,14 +51,14 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """Return the attributes whose combination must be unique among an array's elements; empty if there is no rule."""
+    """Return the attributes that together must be unique among an array's elements; empty without such a rule."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
 
 
 def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = (), about: str = "") -> FieldRow:
-    """Return a field's row in the field table of its struct. `unique` are the keys of the array's elements."""
+    """Create a field's row for its struct's field table. `unique` lists the key attributes of the array's elements."""
     enum = None if field.enum is None else _register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
@@ -85,7 +85,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
 
 
 def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
-    """Return a default in the form that objects have: an enum member if there is one for the number."""
+    """Return a default as objects store it. For an enum field, this is the member with the number, if there is one."""
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

@@ -63,9 +63,9 @@ def _wire(type: FieldType, semantic: str) -> WireType | None:
 def parse_default(
     name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
 ) -> Default:
-    """Return the default that the text in a spec means. Empty text means the implicit default.
+    """Parse the text of a default in a spec. Empty text means the implicit default.
 
-    For an `enum`, an entry's name means its number. Raises InvalidSpec if the text is not a value of the type. The
+    With an `enum`, the text may be an entry's name, which means its number. Raises InvalidSpec if the text is not a value of the type. The
     field checks the range, and whether null is allowed.
     """
     if not text or type.name == "records":
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations of the rules that involve a field and the struct of another field."""
+    """Yield violations of rules about a field together with the struct that is its type."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]
@@ -205,7 +205,7 @@ def is_key_type(spec: "FieldSpec") -> bool:
 def _key_faults(
     message: "MessageSpec", graph: "StructGraph", position: int | None, spec: "FieldSpec", struct: "StructSpec | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why an array's elements can't have unique keys."""
+    """Yield the reasons why an array's elements can't be required to have unique keys."""
     if spec.type.dimensions != 1 or struct is None:
         if graph.target(spec) is not None or spec.struct is None:
             yield "TW318", f"field {spec.name} is {spec.type}, but only arrays of structs can be unique; remove the key"

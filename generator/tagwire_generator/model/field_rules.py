@@ -68,7 +68,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _asked_for(message: "MessageSpec") -> str:
-    """Return how the author can enable extensions in this spec, for an error message."""
+    """Return how to enable extensions in this spec, as the remedy in an error message."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'
@@ -134,7 +134,7 @@ def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Itera
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    """Yield a violation if a struct's tags have gaps. Used and retired tags together must be 0, 1, 2 and so on."""
+    """Yield a violation if a struct's tags have gaps: used and retired tags together must be 0, 1, 2 and so on."""
     used = {spec.tag: index for index, spec in enumerate(owner.fields) if spec.tag is not None}
     taken = sorted({*used, *owner.reserved_tags})
     gap = next((expected for expected, tag in enumerate(taken) if tag != expected), None)

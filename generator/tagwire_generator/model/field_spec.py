@@ -96,7 +96,7 @@ class FieldSpec:
 
     @property
     def meaning(self) -> str:
-        """The semantic with its arguments, as written in field tables."""
+        """The semantic type with its arguments, such as `decimal(9,2)`, as field tables contain it."""
         if self.semantic != "decimal" or self.precision is None:
             return self.semantic
         return f"decimal({self.precision},{self.scale or 0})"
@@ -108,7 +108,7 @@ class FieldSpec:
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is encoded by omitting the field. Then null must be the default (TW511)."""
+        """Whether a null value means that the field is omitted. Then null must also be the default (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

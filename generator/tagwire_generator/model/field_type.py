@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Return a hint how to write an array, with the element type if a primitive can replace it."""
+    """Return a hint about how to write an array. A foreign element type is replaced by its primitive, if any."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
@@ -160,7 +160,7 @@ class FieldType:
 
     @property
     def is_extension(self) -> bool:
-        """Whether Kafka's own language does not have the type."""
+        """Whether the type is a tagwire extension, which Kafka's own spec language lacks."""
         is_primitive = self.struct is None and self.name not in RECORD_TYPES
         return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
 

@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Return where each struct is used first: the position of the enclosing struct, and the index of the field."""
+    """Map each struct to its first use: the position of the enclosing struct, and the index of the field."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)

@@ -60,7 +60,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Return a struct of the shared struct `owner` in the versions of the importing spec."""
+    """Convert a struct that belongs to the shared struct `owner` to the versions of the importing spec."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -92,7 +92,7 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """Combine two imports of one struct, or return the first version of the importing spec in which they disagree."""
+    """Combine two imports of a struct, or return the first version of the importing spec in which they contradict."""
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):

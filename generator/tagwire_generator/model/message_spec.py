@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """The facts about a message, without fields, for set rules and the package index."""
+    """A summary of a message without its fields, which is enough for set rules and the package index."""
 
     name: str
     kind: str
@@ -180,7 +180,7 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Return the versions of an imported struct by message version; None if the struct is not imported directly."""
+        """Map message versions to versions of a directly imported struct; None for a struct without a direct import."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:

@@ -1,4 +1,4 @@
-"""The attributes of record formats, and the formats that a message's fields name."""
+"""The attributes of record formats, and the record formats named in `recordFormats` of message fields."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A proposal's claim about a size: `value` takes `bytes` bytes in `field`."""
+    """A size that a proposal claims: the number `value` takes `bytes` bytes in the field `field`."""
 
     field: str
     value: int

@@ -24,7 +24,7 @@ _TAKEN: Final = frozenset({"RANGES"})
 
 @dataclass(frozen=True, slots=True)
 class KeyRangeSpec:
-    """Keys from `first` to `last`, inclusive."""
+    """A range of keys from `first` to `last`, inclusive."""
 
     name: str
     first: int
@@ -37,7 +37,7 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An assigned key and its name. Empty strings mean that the spec contains no value."""
+    """An assigned key and its name. In other attributes, an empty string means that the spec gives no value."""
 
     key: int
     name: str
@@ -88,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return the facts about the register that a package needs."""
+        """Return the register's summary, which is all that the package index and set rules need."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 
@@ -166,7 +166,7 @@ def constant_name(name: str) -> str:
 
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
-    """Yield the enum rules that a field violates."""
+    """Yield violations of the rules about enums by a field."""
     if enum is None:
         return
     wire = type.primitive

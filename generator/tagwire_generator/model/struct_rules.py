@@ -181,7 +181,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """Return the first version of each distinct layout. The layout stays the same until the next of these versions."""
+    """Return the first version of each distinct layout. Until the next such version, the layout stays the same."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]
@@ -194,7 +194,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """Return the structs that take no bytes in a version. The version has no tag sections."""
+    """Return the structs that take no bytes in an inflexible version. In flexible versions, tag sections take bytes."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(

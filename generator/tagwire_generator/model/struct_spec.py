@@ -127,13 +127,13 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # In the reported cycle, each struct comes before the struct that contains it.
+            # Each struct in the reported cycle comes before the struct that contains it, so reverse the cycle.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()
 
     def _present(self) -> dict[int | None, Versions]:
-        """Return, for each struct, the range of versions in which fields use it, within the struct's own versions."""
+        """Return the versions in which each struct can occur: its own versions, limited to those of its uses."""
         valid = self.root.versions
         present: dict[int | None, Versions] = {p: s.versions & valid for p, s in enumerate(self._structs)}
         uses: dict[int, list[Versions]] = {}

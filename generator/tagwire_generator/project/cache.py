@@ -79,7 +79,7 @@ class Cache:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """Return the hash of a sequence of parts. It also depends on where each part ends."""
+    """Return a hash of the parts. Their boundaries count: ("ab", "c") and ("a", "bc") have different hashes."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

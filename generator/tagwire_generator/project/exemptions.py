@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The attributes of a finding that entries are compared with."""
+    """The attributes of findings on which the choice of an entry depends."""
 
     @property
     def rule(self) -> str: ...

@@ -47,7 +47,7 @@ class LintSettings:
 
     @classmethod
     def from_mapping(cls, table: Mapping[str, Any]) -> "LintSettings":
-        """Return the settings in a table. Raises SpecError for an unknown key or an invalid value."""
+        """Parse the settings from a table. Raises SpecError for an unknown key or an invalid value."""
         for key in table:
             if key not in _KEYS:
                 raise SpecError(f"there is no key {key!r}; {suggestion(key, _KEYS)}")
@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Return whether a rule is on. `is_default` is whether the rule is on if nothing is selected."""
+        """Return whether a rule is enabled. `is_default` means that the rule is enabled without a selection."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False

@@ -50,7 +50,7 @@ class SpecOptions:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
-        """Return the options in a settings table, whose keys are the attributes of this class.
+        """Parse the options from a settings table, whose keys are the attributes of this class.
 
         Raises SpecError for an unknown key or an invalid value.
         """

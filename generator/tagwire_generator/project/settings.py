@@ -130,7 +130,7 @@ class Settings:
     """Whether pyproject.toml lists the sets. If not, there is one default set."""
 
     def project_sets(self) -> tuple[SpecSet, ...]:
-        """Return the sets for a command that names none. Raises SettingsError if there is no project."""
+        """Return all sets, for commands without a set argument. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
@@ -274,7 +274,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_fault(name: str) -> str:
-    """Return the end of a sentence about why no generated package may have this import name; "" if one may."""
+    """Return why no generated package may have this import name, as the end of an error message; "" if one may."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"
@@ -355,7 +355,7 @@ def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
 
 
 def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
-    # If one package were inside another, each would delete the other's files as stale.
+    # If one package were inside another, generating either would delete the other's files as stale.
     for number, one in enumerate(sets):
         for other in sets[:number]:
             if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):

@@ -83,17 +83,17 @@ def find_specs(folder: Path) -> list[SpecFile]:
 
 
 def may_be_register(data: bytes) -> bool:
-    """Return whether a file may be a register. The text is searched, but not parsed."""
+    """Return whether a file may be a register. For speed, the text is searched, not parsed."""
     return b'"register"' in data
 
 
 def uses_registers(data: bytes) -> bool:
-    """Return whether a spec may have a field with an enum. The text is searched, but not parsed."""
+    """Return whether a spec may have a field with an enum. For speed, the text is searched, not parsed."""
     return b'"enum"' in data
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return the headers that a set defines. Only files with these names are searched."""
+    """Return the headers that a set defines. Only files named like a header are searched."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the name of a spec. If the spec has comments, it isn't parsed, and the result is every possible name."""
+    """Return the name of a spec, or all candidates for it if the text can't be parsed as plain JSON."""
     try:
         tree = json.loads(data)
     except ValueError:

@@ -21,7 +21,7 @@ class GitError(TagwireError):
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a folder, and return its output. `index` is used instead of the repository's index.
+    """Run git in a folder, and return its output. If given, `index` replaces the repository's index.
 
     Raises GitError with git's message.
     """
@@ -61,7 +61,7 @@ def unknown_files(files: Iterable[Path]) -> list[Path]:
 
 
 def staged_differently(files: Iterable[Path]) -> list[Path]:
-    """Return the files whose staged content differs from the file on disk. Raises GitError."""
+    """Return the files whose staged content differs from the content on disk. Raises GitError."""
     found: list[Path] = []
     for top, members in _by_tree(files).items():
         folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
@@ -113,6 +113,6 @@ def _top(path: Path) -> Path | None:
 
 
 def _index(top: Path) -> Path | None:
-    """Return the index of the commit that a hook checks, or None. `git commit FILE` uses a separate index."""
+    """Return the index to use in a hook, or None for the default. `git commit FILE` commits from a separate index."""
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None

@@ -46,7 +46,7 @@ class Part:
         self._spelled = spelled or {}
 
     def place(self, key: str) -> Node:
-        """Return the node of a key's value. If the key is absent, return the node of the object."""
+        """Return the node at which to report a key: the key's value or, without the key, the object."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 
@@ -92,7 +92,7 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
-        """Add a problem at a node. `because` names another file if its errors are the only cause."""
+        """Add a problem at a node. `because` names another file whose errors are the only cause of the problem."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
@@ -143,7 +143,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation at a part, unless the rule depends on a wrong value."""
+        """Report a violation at a part, unless the violated rule depends on a value that was already reported."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

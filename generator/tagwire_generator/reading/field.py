@@ -86,8 +86,8 @@ class FieldPart(Part):
 def read_field(reading: Reading, node: Object, default_versions: Versions | None, *, is_optional: bool) -> FieldPart:
     """Read a field.
 
-    A field that may omit its versions has `default_versions` if it does. `is_optional` means that the field is listed
-    in the draft dialect's optionalFields.
+    `default_versions` are the versions of a field without the key `versions`; None if the key is required.
+    `is_optional` means that the field is listed in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the name of an enum by the register. Without the register, a default given by name can't be read."""
+    """Replace the name of an enum by its register. Without the register, a default that is a name can't be read."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return
@@ -185,7 +185,7 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
 
 
 def _meaning(values: dict[str, Any]) -> str:
-    """Return the semantic type with its arguments, as far as the keys could be read."""
+    """Return the semantic type with its arguments, as far as their keys are valid."""
     semantic: str = values.get("semantic", "")
     return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
 

@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the common structs. Inline structs become common, because a common struct can't declare them inline."""
+        """Yield the common structs. Inline structs become common, because a common struct can't contain them."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -85,7 +85,7 @@ class _Inlined:
         return self._versions.within(Versions.parse(versions))
 
     def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return a field in the importing spec's versions. If it declares a struct, add the struct to `inline`."""
+        """Convert a field to the importing spec's versions. If it declares a struct, add the struct to `inline`."""
         made: dict[str, Any] = {}
         for key, kind in key_kinds("field").items():
             if key not in tree:
@@ -109,7 +109,7 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Return whether the values of a kind in the schema are objects whose keys are version ranges."""
+    """Return whether the schema defines values of this kind as objects keyed by version ranges."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
@@ -185,7 +185,7 @@ class SharedStructs:
         return False
 
     def way(self, start: str, goal: str) -> tuple[str, ...]:
-        """Return the chain of imports from one shared struct to another, including both; empty if there is none."""
+        """Return the chain of imports that leads from one shared struct to another, with both; empty without one."""
         ways: list[tuple[str, ...]] = [(start,)]
         seen = {start}
         while ways:
@@ -263,7 +263,7 @@ class Imports:
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read the imports of a spec. If an import is invalid, only the import is reported, not the fields that use it."""
+    """Read the imports of a spec. If an import is invalid, the fields that use it are not reported as well."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
@@ -281,7 +281,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that a spec uses, directly or through other shared structs."""
+    """The shared structs that a spec uses, directly or through other shared structs, in the versions that it uses."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading
@@ -294,7 +294,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import of the spec named `user`."""
+        """Add an import in the spec named `user`."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
@@ -368,7 +368,7 @@ class _Uses:
         self.reading.message_wounds.add("structs")
 
     def imports(self) -> Iterator[ImportSpec]:
-        """Yield all imports, with their versions."""
+        """Yield the direct and indirect imports, with the struct versions that each uses."""
         for name, versions in self.versions.items():
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 

@@ -46,10 +46,11 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
 def keys_of(
     place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, Convert]]:
-    """Return an object's keys in schema order, without keys for members and for editors.
+    """Return an object's keys in schema order, each with its model attribute and converter.
 
-    `own` has the converters of keys that don't use their kind's; `renamed` has attributes whose names differ from the
-    key's, or "" if the reader itself converts the key. Raises TypeError for a key without an attribute.
+    Keys for members and for editors are left out. `own` replaces the converters of some keys. `renamed` maps keys to
+    attributes with other names, or to "" if the reader itself converts the key. Raises TypeError for a key without an
+    attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}

@@ -161,7 +161,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         if valid and valid.highest <= optional.highest:
             values["versionsWithOptional"] = reading.optional_versions  # a range up to the newest version is open
         elif optional != reading.optional_versions:
-            # Report a closed range only once, for the message. Fields are read as if the range were open.
+            # Fields are read as if the closed range were open, so only the message reports the range.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Create the message and check the rules for it as a whole. This is the last step, so no values are dropped."""
+    """Create the message, and report violations of its rules. Nothing can be left out and retried any more."""
     message = None
     violations: tuple[Violation, ...]
     try:
@@ -211,6 +211,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # without a message, at least one error is required
+        for violation in violations:  # nothing was reported, but a spec without a message must have an error
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

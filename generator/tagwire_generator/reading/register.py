@@ -18,9 +18,9 @@ from tagwire_generator.syntax.spec_schema import is_register
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
-    """Return the register in a tree; None if it has errors."""
+    """Return the register in a tree; None if the tree has errors."""
     if reading.has_errors:
-        return None  # the schema has rejected the tree, so its values can't be used
+        return None  # the tree violates the schema, so its values can't be used
     try:
         return RegisterSpec(
             name=_text(root, "name"),

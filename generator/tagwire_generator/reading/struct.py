@@ -45,7 +45,7 @@ class StructReader:
         return self._read(node, StructPart(node), name, versions, is_common=False, member_versions=members)
 
     def read_common(self, node: Object) -> None:
-        """Read one struct in commonStructs."""
+        """Read a struct in commonStructs."""
         reading, part = self._reading, StructPart(node)
         name = reading.value(part, "name", text)
         versions = reading.value(part, "versions", version_range)
@@ -64,7 +64,7 @@ class StructReader:
             part.wounds.add("versions")
 
     def check_references(self) -> None:
-        """Report fields that use a struct that another field declares inline."""
+        """Report fields whose struct is declared inline by another field."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"
@@ -166,7 +166,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Note that a member is missing, so that rules about all members together are not applied."""
+        """Record that a member is missing, so that rules about all members together are skipped."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

@@ -81,7 +81,7 @@ def version_text(text: str, node: Node) -> Versions:
 
 
 def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
-    """Return the ranges of an object keyed by version ranges, ascending, each with its value."""
+    """Return the entries of an object keyed by version ranges, in ascending order."""
     assert isinstance(node, Object), "the schema has refused anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))

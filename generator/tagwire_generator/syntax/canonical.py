@@ -33,7 +33,7 @@ Note = Callable[[str], None]
 
 
 def plain_tree(node: Node) -> Any:
-    """Convert a parsed valid spec to dicts, lists and scalars, which have no positions."""
+    """Convert the parsed tree of a valid spec to dicts, lists and scalars without positions."""
     if isinstance(node, Object):
         return {member.key: plain_tree(member.value) for member in node.all_members}
     if isinstance(node, Items):
@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """What the normal form of a value depends on."""
+    """The context on which a value's normal form depends."""
 
     note: Note
     draft: bool
@@ -93,7 +93,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in spec:
             continue
         value = spec[name]
-        result = None if value is None else key.form(value, scope)  # in a spec, null means that the key is absent
+        result = None if value is None else key.form(value, scope)  # in a spec, null means an absent key
         if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:

@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at the position of `node`. The reader must ignore the node `unusable`."""
+    """A schema error at `node`. The reader must ignore the node `unusable`, because its value has the wrong form."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -153,7 +153,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: Node) -> Any:
-    """Return the tree as Python data. Members that are null are left out."""
+    """Convert the tree to Python data, without members that are null."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):

@@ -29,7 +29,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Return an item's lines with the comment behind the item added to the last line."""
+        """Return an item's lines, with the comment that follows the item added to the last line."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move the marked comment in a line to the line's end."""
+    """Move the marked comment to the end of its line, behind the commas and brackets added in the meantime."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -67,7 +67,7 @@ def _finished(line: str) -> str:
 
 
 def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return the entries of a block with their comments and commas."""
+    """Return the lines of the entries in a block, with comments and commas."""
     parts: list[list[str]] = []
     for index, entry in enumerate(entries):
         place = (*path, index)
@@ -77,7 +77,7 @@ def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, 
 
 
 def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return the lines of a field or struct. It begins on a single line if it fits; its members follow."""
+    """Return the lines of a field or struct: its own keys, on a single line if they fit, followed by its members."""
     blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
@@ -107,7 +107,7 @@ def inline(value: Any) -> str:
     if isinstance(value, list):
         items: list[Any] = value
         return "[" + ", ".join(inline(item) for item in items) + "]"
-    # Escape unprintable characters such as lone surrogates, so that the text can be encoded as UTF-8.
+    # Escape unprintable characters. Lone surrogates, for example, can't be encoded as UTF-8.
     return json.dumps(value, ensure_ascii=not str(value).isprintable())
 
 
@@ -119,7 +119,7 @@ TOKEN: Final = re.compile(
 
 @dataclass
 class _Open:
-    """An object or list that is being scanned, and the path of its current item."""
+    """An object or list that is being scanned, with the path of its current item."""
 
     path: Path
     is_list: bool
@@ -142,7 +142,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to an item or, if it has no lines of its own, to the item around it."""
+        """Attach the pending comments to an item, or to the enclosing item if this one has no lines of its own."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -175,7 +175,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Attach a comment to the last item that ended on the comment's line. Returns whether there was one."""
+        """Attach a comment to the item that ended just before it on its line. Returns whether there is one."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False
@@ -209,7 +209,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost item with lines of its own that is at the path or contains it."""
+    """Return the innermost item that is at the path or contains it, and that is written on lines of its own."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

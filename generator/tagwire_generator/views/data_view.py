@@ -79,7 +79,7 @@ class DataModuleView:
 class DataViews:
     """Creates the views of one module, and collects the module's imports.
 
-    `package` contains the modules of registers, shared structs and headers. `headers` names the headers in it.
+    `package` contains the modules of registers, shared structs and headers. `headers` names the headers in `package`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # In the rest of the class body, an attribute would hide an import of the same name.
+        # Names that class bodies define. Within a class, they would hide an import of the same name.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -188,9 +188,9 @@ class DataViews:
         )
 
     def attribute_type(self, field: FieldSpec) -> str:
-        """Return the type with which an attribute is declared."""
+        """Return the type annotation of an attribute."""
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # for type checkers, deprecated fields are properties
+        if field.type.is_array and field.deprecated is None:  # deprecated fields are properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")
@@ -216,7 +216,7 @@ class DataViews:
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """Return the type of a field's values, without `outer` of the arrays around them."""
+        """Return the annotation of a field's values. The `outer` outermost array types are left out."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"
@@ -235,7 +235,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the declaration of a default; for a required field, of its value in versions without the field."""
+        """Return the declaration of a default; for a required field, of its value in versions without it."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:
@@ -274,7 +274,7 @@ class DataViews:
 
 
 def literal(value: object) -> str:
-    """Return a default as a Python expression. UUIDs are handled elsewhere."""
+    """Return a default as a Python expression. UUID defaults have `uuid_literal`."""
     if isinstance(value, bytes) and len(value) > 4 and not any(value):
         return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)

@@ -93,7 +93,7 @@ def documented(about: str, facts: Sequence[str], *more: str) -> str:
 
 
 def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
-    """Return the deprecation of a field, struct or enum member as a sentence; "" if there is none."""
+    """Describe the deprecation of a field, struct or enum member in a sentence; "" if it is not deprecated."""
     return "" if part.deprecated is None else _reason("Deprecated", part.deprecated)
 
 
@@ -123,7 +123,7 @@ def prose(text: str) -> str:
 
 
 def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
-    """Return a sentence for each version after the first, and one for each run of versions without changes."""
+    """Return a sentence for each version after the first. A run of versions without changes shares one sentence."""
     roots = [(version, layout_of(cls, version).root) for version in spec.valid_versions]
     changes = [
         (version, [*_changes(before, now), *_new_formats(spec, version)])
@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that `others` lacks, except for paths inside another such path."""
+    """Return the paths that `others` lacks, without paths that lie inside another of them."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -188,7 +188,7 @@ def _shape(root: StructLayout) -> str:
 
 
 def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
-    """Yield descriptions of the fields whose record format differs from that in the version before."""
+    """Describe the fields whose record format differs from the previous version's."""
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
@@ -196,7 +196,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Yield field paths, each with whether null is allowed, and with the tag."""
+    """Yield the path of each field, with its tag and whether it may be null."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):
@@ -208,10 +208,10 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """Assigns names to a module's functions. Equal struct layouts share a function, named after their first version.
+    """Assigns names to a module's functions. Equal struct layouts share one, named after the first version with it.
 
-    Many struct names begin with the message's name. This prefix is left out (`_read_topic_v0`), unless another struct
-    has the remaining name.
+    Many struct names begin with the message's name.  This prefix is left out (`_read_topic_v0`), unless another struct
+    is already called by the rest of the name.
     """
 
     def __init__(

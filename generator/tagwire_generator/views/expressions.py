@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """Faster replacements for methods of a family's wire types, named after these methods."""
+    """Faster helpers that replace the methods of a family's wire types, and have the names of these methods."""
 
     value_of: str
     raw_of: str
@@ -105,9 +105,9 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Return the name of a constant for arrays of a number type, or for their `struct` calls by count.
+        """Return the name of a constant for arrays of a number type, or for the `struct` calls that read or write them.
 
-        `calls` is "packers" or "unpackers" for the `struct` calls.
+        `calls` is "packers" or "unpackers" for `struct` calls, each of which handles one number of elements.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # the constructor requires a value
+            is_required = any(row.required for row in cls.FIELDS)  # the constructor requires a value for some field
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
@@ -178,11 +178,11 @@ class Expressions:
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
-        """Return the condition that a field of `m` differs from the default."""
+        """Return a condition that is true if a field of `m` differs from its default."""
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # compared bit by bit, as objects are
+        if isinstance(default, float):  # compare floats bit by bit, as `Message.__eq__` does
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Return the name of a data class in the module, which is an alias if the runtime uses the name."""
+        """Return the module's name for a data class. It is an alias if the runtime uses the class's own name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helpers for one value and for many. Families without helpers use those for bytes."""
+    """Return the suffixes of the helpers for one value and for many. The default is those of bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code supports only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

@@ -69,7 +69,7 @@ class _FormatViews(DataViews):
         return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
-        """Return an expression that creates an equal immutable value."""
+        """Return an expression that creates an equal value. Tuples and frozen data become nested expressions."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, FrozenData):
@@ -111,7 +111,7 @@ def _field_doc(field: FieldSpec, row: FieldRow) -> str:
 
 
 def _doc(spec: MessageSpec, layout: Layout) -> str:
-    """Return a description of the wire format, with one line for each field."""
+    """Describe the wire format, with one line for each field."""
     assert spec.format is not None
     return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 

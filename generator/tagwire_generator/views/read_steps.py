@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """The length before a value: `struct` code, test for null, number of elements, and end of the value."""
+    """How to read the length before a value: `struct` code, null test, number of elements, and end of the value."""
 
     code: str
     is_null: str
@@ -113,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ runs of fixed width
 
     def flush(self, note: str = "") -> None:
-        """Add a `struct` call that reads the pending fields. `note` describes what else it reads."""
+        """Add a `struct` call that reads the pending fields. `note` describes anything else that the call reads."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or marker into `n`, by the same `struct` call as the pending fields."""
+        """Read a length or marker into `n`, with the same `struct` call as the pending fields."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)

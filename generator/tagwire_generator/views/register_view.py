@@ -50,7 +50,7 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    """Return an entry's key, with its name if it differs from the constant's, and with its codec if it has one."""
+    """Return an entry's key. Its name follows if it differs from the constant's, and its codec if it has one."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
         return str(entry.key)

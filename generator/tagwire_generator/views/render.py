@@ -55,7 +55,7 @@ class Printer:
     """The formatter of Python code, one of `tagwire_generator.project.settings.FORMATTERS`."""
 
     def render(self, name: str, view: object, *, is_pyi: bool = False) -> str:
-        """Return a template's text for a view. Raises SpecError if the template fails or prints invalid Python."""
+        """Render a view with a template. Raises SpecError if the template fails or its output is not valid Python."""
         try:
             text: str = _environment(self.templates).get_template(name).render(view=view)
             if ".py" in name.removesuffix(".jinja")[-4:]:
@@ -75,7 +75,7 @@ class Printer:
             command = [_ruff(), *words, f"--stdin-filename=module.py{'i' if is_pyi else ''}", "-"]
             done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
             if done.returncode == 0:
-                return done.stdout  # otherwise, black reports the error
+                return done.stdout  # if ruff fails, black reports the error
         return black.format_str(text, mode=black.Mode(line_length=LINE_LENGTH, is_pyi=is_pyi))
 
 
@@ -128,7 +128,7 @@ def _python_message(
     data = DataViews(message, cls, options, package, headers).module(source)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}
     if message.kind == "struct":
-        return files  # importing specs have serializers for the struct
+        return files  # the serializers of a shared struct are in the specs that import it
     shared = {struct.name: f"{package}.{snake_case(struct.owner)}" for struct in message.structs if struct.owner}
     serializers = serializer_view(cls, f"{package}.{module}", source, shared)
     return files | {f"serializers/{module}.py": printer.render("serializers.py.jinja", serializers)}

@@ -73,7 +73,7 @@ def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[s
 
 
 def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: Imports) -> tuple[KeyedView, ...]:
-    """Return the views for all arrays of a struct whose elements have keys."""
+    """Return a view for each array of the struct whose elements can be found by key."""
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []
     for field in struct.fields:
@@ -105,7 +105,7 @@ def named_type(field: FieldSpec) -> str:
 
 
 def value_facts(field: FieldSpec) -> list[str]:
-    """Return facts about a field's value for its docstring, other than type and versions."""
+    """Return the notes about a field's values for its docstring, other than type and versions."""
     facts = ["required"] if field.required else []
     if field.union:
         facts.append(f"an alternative of {attribute_name(field.union)}")
