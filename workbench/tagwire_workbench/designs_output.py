@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Return the specs of a file or folder, except registers, read with the options of their spec set.
+    """Return the specs of a file or folder, without registers, read with the options of their spec set.
 
     Raises SpecError for a spec with errors.
     """
@@ -47,12 +47,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path where nothing was checked, because "no problems" would be misleading."""
+    """Raise click.UsageError for a path that contains nothing to check, because "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """Return the findings with line and column, sorted by position. Only files with findings are read again."""
+    """Return the findings with line and column, sorted by position. Only files with findings are parsed again."""
     from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings; the text form also shows what was checked. Exit with status 1 if any finding is an error."""
+    """Print the findings and, as text, what was checked. If a finding is an error, exit with status 1."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

@@ -65,8 +65,8 @@ def parse_default(
 ) -> Default:
     """Parse the text of a default in a spec. Empty text means the implicit default.
 
-    With an `enum`, the text may be an entry's name, which means its number. Raises InvalidSpec if the text is not a value of the type. The
-    field checks the range, and whether null is allowed.
+    With an `enum`, the text may be an entry's name, which means its number. Raises InvalidSpec if the text is not a
+    value of the type. The field checks the range, and whether null is allowed.
     """
     if not text or type.name == "records":
         return implicit_default(type, semantic)

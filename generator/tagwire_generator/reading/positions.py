@@ -99,7 +99,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the object that lists the fields of `owner` (itself, or its type's struct), with its file and root."""
+        """Return the object that lists an owner's fields (the owner or its type's struct), with its file and root."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -192,7 +192,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return the conditions under which `m` violates a rule about several fields; most structs have none."""
+        """Return the conditions under which `m` breaks a rule about several fields; most structs have no such rule."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)

@@ -43,13 +43,13 @@ class _Message:
 
     @property
     def names(self) -> list[str]:
-        """All names that the message has had, newest first."""
+        """All names that the message has had, the newest first."""
         said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
         return list(dict.fromkeys(said))
 
 
 def collected(releases: Sequence[Release]) -> Archive:
-    """Return one spec per message, with the versions of all releases. `releases` is ordered newest first.
+    """Return one spec for each message, with the versions of all releases. `releases` is ordered newest first.
 
     Raises SpecError if two releases can't be merged, or if a merge would change the bytes of a version.
     """
@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield the specs. A spec of the core artifact gets the component that newer releases have moved it to."""
+    """Yield the specs, with those of the core artifact assigned to the components that newer releases use for them."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -101,7 +101,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # If the release has a message under its known name, no other spec of the release can be that message.
+    # A message that this release has under a known name can't also be one of the unknown specs.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -112,7 +112,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
 
 
 def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
-    """Add a message that no newer release has. Raises SpecError if another message has its key or name."""
+    """Add a message that no newer release has. Raises SpecError if another message already has its key or name."""
     for message in messages:
         if _is_same(message, spec):
             raise _twice(message, spec, release)
@@ -171,7 +171,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Add each message's older names as aliases, except names that another message already has."""
+    """Add the older names of each message as aliases, except for names that another message now has."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -183,7 +183,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return, by component, the releases that have specs of the component. Some releases lack some artifacts."""
+    """List the releases with specs of each component, because some releases lack some artifacts."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)
@@ -191,7 +191,7 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return the history of a message's versions, after checking them against the merged spec.
+    """Return the history of a message's versions, after checking that the merged spec keeps their bytes.
 
     `covered` lists the releases that have specs of the message's component, oldest first.
     """
@@ -213,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if the merged spec gives a version other bytes than `text`, its wire format in `release`."""
+    """Raise SpecError if the merged spec changes a version. `text` describes the version's wire format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

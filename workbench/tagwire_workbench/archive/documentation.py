@@ -14,7 +14,7 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Return the spec with the `about` strings that the folder has for this message.
+    """Return the spec with the `about` strings from the folder's spec for the same message.
 
     The folder's spec may have the message's current name or an older name. Fields and common structs are matched by
     name, so a renamed field loses its `about`. Raises SpecError if the folder's spec can't be read, because its `about`

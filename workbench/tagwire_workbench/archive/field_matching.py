@@ -28,7 +28,7 @@ class FieldPairing:
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair the fields of two structs, taken from a version in which the structs have the same bytes."""
+        """Pair the fields of two structs by position. In the version of these layouts, both have the same bytes."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
@@ -66,7 +66,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs, by `shared` versions with the same bytes. Raises SpecError for a contradiction."""
+    """Pair the fields of two specs by the `shared` versions with equal bytes. Raises SpecError for a contradiction."""
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

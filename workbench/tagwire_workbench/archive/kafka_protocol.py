@@ -1,8 +1,8 @@
-"""Facts about Kafka's protocol that the specs in its releases lack.
+"""Add the parts of Kafka's protocol that are missing from the specs in its releases.
 
-Kafka's broker and clients have these facts in code: the header of each version, a broker's answer to an unsupported
-ApiVersions version, and the format of records. The importer writes them into the specs, so that no other code depends
-on API keys.
+Kafka's brokers and clients have these parts only in code: the header of each version, a broker's answer to an
+unsupported ApiVersions version, and the format of records. The importer writes them into the specs, so that no other
+code depends on API keys.
 
 Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about ApiVersions), Kafka's protocol guide
 (ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that introduced magic 1 and 2).
@@ -71,7 +71,7 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the field, marking it and its subfields as sensitive if `names` contains their names."""
+    """Return the field. It and its subfields are marked as sensitive if `names` contains their names."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
@@ -85,7 +85,7 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert values by start version to values by range. The ranges have no gaps, and the last one is open."""
+    """Convert values by first version to values by range. The ranges leave no gaps, and the last one is open."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 

@@ -36,7 +36,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     added = theirs - ours
     if not added:
         return dict(newer)
-    if not ours:  # the API was removed, so only the older spec has content
+    if not ours:  # the API was removed, so the newer spec has no content
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
         raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """A struct in one or both specs, and the versions for which each spec decides."""
+    """The declarations of a struct by each spec, and the versions that are taken from each spec."""
 
     newer: Spec | None
     older: Spec | None
@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return the merged range in the message's key `key`. Each spec decides for its own versions."""
+        """Return the merged range for a key of the message. In each version, the spec that defines it decides."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +105,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Return the merged values by version range. Each spec decides for its own versions. There are no gaps."""
+        """Merge values by version range. Versions of each spec keep that spec's values. The ranges leave no gaps."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -119,7 +119,7 @@ class _Merge:
     # ------------------------------------------------------------ fields
 
     def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
-        """Return a struct's merged fields. Fields that only the older spec has keep their position."""
+        """Return a struct's merged fields. Fields that only the older spec has keep their relative positions."""
         ours = list(sides.newer["fields"]) if sides.newer else []
         theirs = list(sides.older["fields"]) if sides.older else []
         partners = self.pairing.fields(newer_struct, older_struct, ours, theirs)
@@ -134,7 +134,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # only the older spec has this field, and only in versions that the newer spec decides
+            return None  # the newer spec has none of the versions that had this field
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -142,7 +142,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # Tags must lie within the field's versions (TW605); other ranges may be wider.
+            # A tagged range must lie within the field's versions (TW605); other ranges may be wider.
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -152,7 +152,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with its struct merged. If the struct is common, only note this use of the struct."""
+        """Return the field with its inline struct merged. A common struct is only noted here and merged later."""
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -168,13 +168,13 @@ class _Merge:
         return field
 
     def declared(self, side: str, field: Spec | None) -> Spec | None:
-        """Return the declaration of a field's struct: the field itself, or a common struct."""
+        """Return the object that declares a field's struct: the field itself, or a common struct."""
         if field is None:
             return None
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs in use, each merged for all versions in which the struct is used."""
+        """Return the common structs that are used, each merged for all the versions in which it is used."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -202,7 +202,7 @@ def _struct_name(type: str) -> str:
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """Return the value that applies to a version; empty if there is none."""
+    """Return the value whose version range contains this version; "" if there is none."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -210,7 +210,7 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield the newer fields in order, each with its partner. An unpaired older field follows its predecessor."""
+    """Yield the newer fields in order, each with its partner. Unpaired older fields follow their predecessor."""
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None
@@ -228,14 +228,14 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return the given versions that are in the field's range `key`. Flexible versions default to the message's."""
+    """Return which of the versions the field's range `key` contains. `flexibleVersions` defaults to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that covers `inside` and excludes `outside`; this is the declared range if possible."""
+    """Return a range that includes `inside` and excludes `outside`: the declared range, if it does so."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -246,7 +246,7 @@ def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[i
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return the range that contains the versions `inside`. It is open if no higher version is excluded."""
+    """Return the range of the versions `inside`. The range is open unless this would include excluded versions."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -80,7 +80,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Return a message or field reduced to the members of one version, renumbered as version 0."""
+    """Reduce a message or field to the members of one version, and renumber this version as 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:

@@ -27,7 +27,7 @@ from tagwire_workbench.archive.wire_facts import wire_text
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """A flaw in a source. The import accepted and reports it."""
+    """A flaw in a source that the import accepted and reports."""
 
     origin: str
     text: str
@@ -48,7 +48,7 @@ class ImportedSpec:
 
 @dataclass(frozen=True, slots=True)
 class SpecSource:
-    """All specs of one jar or directory, sorted by path."""
+    """All specs of a jar or directory, sorted by path."""
 
     path: Path
     specs: tuple[ImportedSpec, ...]
@@ -62,7 +62,7 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release. `name` is, for example, `4.4.0`; empty if the sources' names have no release."""
+    """The sources of one release. `name` is, for example, `4.4.0`; empty if no source name contains a release."""
 
     name: str
     sources: tuple[SpecSource, ...]
@@ -139,7 +139,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API was removed, so only its reserved key still matters.
+        # The API was removed, so only the reservation of its key matters.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:

@@ -1,7 +1,8 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
 A jar is a download, so its contents are not trusted. A jar with an entry name that leads outside the folder is
-rejected, reading is limited whatever sizes the jar's directory claims, and entry names are never used as paths.
+rejected, the bytes read are limited, whatever sizes the jar's directory claims, and entry names are never used as
+paths.
 
 The artifact determines a spec's component, which is needed because the coordinators of different components use the
 same record keys.

@@ -39,7 +39,7 @@ def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], li
 
 @lru_cache(maxsize=4096)
 def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Correct the mistakes, with a cache because most specs are the same in many releases."""
+    """Correct the mistakes. Results are cached, because most specs are the same in many releases."""
     text, notes = _without_rest(text)
     errors = _errors(text)
     if any(problem.rule not in _MENDED for problem in errors):
@@ -51,7 +51,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; assuming none")
-    if errors:  # the mistakes may have hidden further errors
+    if errors:  # these mistakes may have hidden others
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 
@@ -68,7 +68,7 @@ def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Return the source without the text after the spec, and a note about the removal."""
+    """Remove any text after the spec, and return a note about the removal."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]

@@ -1,6 +1,6 @@
 """Describe the wire format of one version as a string, and compute the string's digest.
 
-Two versions have the same bytes exactly if their strings are equal. A string lists types, nullability, length
+Two versions have the same bytes if and only if their strings are equal. A string lists types, nullability, length
 encodings, order and tags, but not names or defaults, because these don't affect the bytes. A variant for human readers
 includes field names.
 
@@ -59,7 +59,7 @@ def _type(type: Type, *, names: bool) -> str:
     if isinstance(type, Array):
         return f"{_code(type.length)}[]{_type(type.element, names=names)}{'?' if type.nullable else ''}"
     if isinstance(type, Sized):
-        # Changing a field between `bytes` and `records` does not change the wire format.
+        # A change between `bytes` and `records` does not affect the wire format.
         name = "bytes" if type.wire.family == "binary" else type.wire.name
         return f"{_code(type.length)}{name}{'?' if type.nullable else ''}"
     return str(type)

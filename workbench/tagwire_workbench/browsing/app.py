@@ -61,7 +61,7 @@ class Browser(App[None]):
         self._asked = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Widgets are kept as attributes, because they are updated even while another screen is shown.
+        # Keep references to widgets, because they are updated even while another screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -110,7 +110,7 @@ class Browser(App[None]):
             self.reader.visible = visible
             self.reader.wake()
         states = [self.listing.states[entry] for entry in visible]
-        if states != self._states:  # an error state became known
+        if states != self._states:  # an error in a visible entry was found or ruled out
             self._states = states
             entries.refresh()
         self.heading.update(self._heading())
@@ -163,9 +163,9 @@ class Browser(App[None]):
         self.fields.show(items)
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
-        """Mark the bytes of the selected field."""
+        """Mark the bytes of the field at the cursor."""
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # otherwise the screen already shows another entry
+        if cursor is not None and cursor.data is item:  # otherwise another entry is already shown
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
@@ -206,7 +206,7 @@ class Browser(App[None]):
         self._asked = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
-        self.prompt.cursor_position = len(self.prompt.value)  # Textual would keep the old cursor position
+        self.prompt.cursor_position = len(self.prompt.value)  # Textual would otherwise keep the old cursor position
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True
@@ -247,7 +247,7 @@ class Browser(App[None]):
         self._go_to(partner)
 
     def _go_to(self, entry: int) -> None:
-        """Move the cursor to an entry. If the filter hides the entry, clear the filter."""
+        """Move the cursor to an entry. If the filter hides this entry, clear the filter first."""
         self.follows = False
         entries = self.entries
         if not entries.view.has(entry):

@@ -29,7 +29,7 @@ from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, L
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
-    """Return whether all records of a message can be read."""
+    """Return whether all records of a message can be read. This reads them without a trace, which is faster."""
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
@@ -41,14 +41,14 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message; None if only a trace of the message can show them."""
+    """Return the decompressed records of a message; None if finding them requires a trace."""
     found = []
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # a wrapper message; its records may be compressed again
+                if batch.record_format.records is None:  # a wrapper message, which may contain compressed records
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:
@@ -63,7 +63,7 @@ _CUT: Final = "TWL101"
 
 
 class BatchListing(Listing):
-    """Batches with partition, offsets, number of records, size, format and time."""
+    """Lists batches with partition, offsets, number of records, size, format and time."""
 
     noun = "batch"
     columns = (
@@ -80,7 +80,7 @@ class BatchListing(Listing):
     def __init__(
         self, find: Callable[[], Sequence[Segment]], formats: FormatSet, limits: Limits, *, follows: bool
     ) -> None:
-        """Create a listing. `find` returns the segments that exist at the time of the call."""
+        """Create a listing. `find` returns the current segments, and is called again to find new ones."""
         super().__init__()
         self.formats = formats
         self.limits = limits
@@ -127,7 +127,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the new batches of a segment. Raises LogPathError."""
+        """Read the batches added to a segment. Raises LogPathError."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -144,7 +144,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # when following, the last batch may still be incomplete
+            if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
                 self._add_rest(number, place, segment)
                 self._next[number] = None
         yield True
@@ -159,7 +159,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add the rest of a segment, where no batch could be found, as one faulty entry."""
+        """Add the rest of a segment, in which no batch was found, as a single faulty entry."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 
@@ -183,7 +183,7 @@ class BatchListing(Listing):
         return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
 
     def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
-        """Read the batch of an entry, only its header if `outline` is set. Raises LogError, LogPathError."""
+        """Read an entry's batch or, if `outline` is set, only the batch header. Raises LogError and LogPathError."""
         path = self._segments[self._files[entry]].path
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)
@@ -257,7 +257,7 @@ class BatchListing(Listing):
         return int(text) if text.isdigit() else self._ends[entry]
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the text of a batch's cells, and the keys, values and headers of its records."""
+        """Yield what a text filter searches: a batch's cells, and the keys, values and headers of its records."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
             for record in self._batch(entry):

@@ -24,12 +24,12 @@ def _width(number: int) -> int:
 
 
 def width_next_to(whole: int) -> int:
-    """Return the width of the byte pane, including its scroll bar: at most about half of the terminal's width."""
+    """Return the width of the byte pane with its scroll bar, which is at most about half of the terminal's width."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 
 class ByteView(ScrollView, can_focus=True):
-    """Lines of bytes. `Pointed` is sent when the user moves the cursor to another byte."""
+    """Lines of bytes. A `Pointed` message is sent when the user moves the cursor to another byte."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1)", "previous byte", show=False),
@@ -108,7 +108,7 @@ class ByteView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         number = self.bytes_a_line
-        column = event.x - _OFFSET  # a click on the bracket before a byte selects the byte
+        column = event.x - _OFFSET  # a click on the bracket before a byte also selects the byte
         index = column // 3 if column < 3 * number else column - 3 * number - 2
         offset = (self.scroll_offset.y + event.y - 1) * number + index
         if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):

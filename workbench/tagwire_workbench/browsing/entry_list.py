@@ -30,7 +30,7 @@ def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
 
 
 class EntryList(ScrollView, can_focus=True):
-    """Lines of entries with a cursor. `Chosen` is sent when the cursor moves to another entry."""
+    """Lines of entries with a cursor. A `Chosen` message is sent when the cursor moves to another entry."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "previous", show=False),
@@ -70,7 +70,7 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def _rows(self) -> int:
-        """Number of lines for entries. The first line of the widget has the column titles."""
+        """The number of lines for entries: all lines of the widget except the first, which has the column titles."""
         return self.scrollable_content_region.height - 1
 
     def show(self, view: View, entry: int | None) -> None:
@@ -82,7 +82,7 @@ class EntryList(ScrollView, can_focus=True):
         self._reveal()
 
     def grow(self) -> bool:
-        """Show the entries that the view has found since the last call. Returns whether there are any."""
+        """Show entries that the view has found since the last call. Returns whether there are new entries."""
         if len(self.view) != self._shown_length:
             self._shown_length = len(self.view)
             self.virtual_size = Size(self.scrollable_content_region.width, self._shown_length + 1)

@@ -56,7 +56,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # not the whole path, to leave room for the error
+        self._name = file.path.name  # the whole path would leave too little room for the error
 
     @property
     def progress(self) -> float:
@@ -100,7 +100,7 @@ class LineFile:
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *place)  # the error is shown when the user selects the entry
+            table.add_damaged(number, *place)  # selecting the entry shows the error
             return
         if line.is_close:
             return
@@ -130,7 +130,7 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Return the frame. A response without an API gets the API that the table took from its request."""
+    """Return the frame. A response without an API gets that of its request, which the table contains."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))
@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame in the temporary file, and return what its table row needs."""
+        """Store a frame in the temporary file, and return the values for its table row."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

@@ -1,4 +1,4 @@
-"""A listing of the frames of a capture, read by a class of `tagwire_workbench.browsing.frame_files`."""
+"""A listing of the frames in a capture, which a class from `tagwire_workbench.browsing.frame_files` reads."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _WORDS: Final = ("req", "resp", "!")
 
 
 class FrameListing(Listing):
-    """Frames with API, version, direction, correlation ID, connection and client."""
+    """Lists frames with API, version, direction, correlation ID, connection and client."""
 
     noun = "frame"
     columns = (
@@ -99,7 +99,7 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """Return the name of an API, importing its message classes when the API's first frame is shown."""
+        """Return the name of an API. Its message classes are imported when its first frame is shown."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise
@@ -117,7 +117,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
-        """Return the error that `tagwire explain` would show. A response whose request is unknown has no error."""
+        """Return the error that `tagwire explain` would show; none for a response whose request is unknown."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -164,13 +164,13 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in (term.value, *term.values)]  # term.value may be one name with commas
+        values = [value.casefold() for value in (term.value, *term.values)]  # one name may contain commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the entry's cells, then the frame and its decompressed records, without sensitive values."""
+        """Yield what a text filter searches: the entry's cells, its frame and its decompressed records, redacted."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

@@ -1,4 +1,4 @@
-"""Facts about frames in columns of numbers: about 40 bytes per frame, so that a million frames fit in memory."""
+"""The properties of frames, in columns of numbers. A frame takes about 40 bytes, so a million frames fit in memory."""
 
 from array import array
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ _WAITING: Final = 1 << 16
 
 
 class Names:
-    """Strings that many frames share, stored once and numbered."""
+    """Strings that many frames share. Each string is stored once and has a number."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -65,7 +65,7 @@ class FrameTable:
         return len(self.kinds)
 
     def add_damaged(self, number: int, start: int, length: int, connection: str = "") -> int:
-        """Add a row for something that is not a frame. Returns the row number."""
+        """Add a row for an entry that could not be read as a frame. Returns the row number."""
         self.pairing.miss(self.connection_names.number(connection))
         return self._add(DAMAGED, number, (start, length), 0, (NONE, NONE), 0, NONE, NONE, NONE)
 
@@ -82,10 +82,10 @@ class FrameTable:
         size: int | None = None,
         is_silent: bool = False,
     ) -> int:
-        """Add a row for a frame. Only the first 8 bytes of `data` are used, and its length if `size` is not given.
+        """Add a row for a frame. Only the first 8 bytes of `data` are used and, without `size`, its length.
 
-        A request waits for its response unless it is silent. Without `api`, a request's API comes from its bytes, and a
-        response's API from its request.
+        `is_silent` means that a request gets no response. Without `api`, a request's API is read from its bytes, and a
+        response's API is that of its request.
         """
         conn = self.connection_names.number(connection)
         partner = NONE
@@ -138,5 +138,5 @@ def _int(data: bytes) -> int:
 
 
 def _fitting(number: int) -> int:
-    """Return the number, or NONE if it is too large for a column. No API has such a number."""
+    """Return the number, or NONE if it does not fit in a column, which means that it can't belong to a known API."""
     return number if -(1 << 31) <= number < 1 << 31 else NONE

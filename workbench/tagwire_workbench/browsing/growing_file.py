@@ -34,7 +34,7 @@ class PlainFile:
         self._place = 0
 
     def more(self) -> bytes:
-        """Return the next bytes in order; b"" if there are none for now. Raises InputError for a truncated file."""
+        """Return the next bytes in order; b"" if there are no more for now. Raises InputError for truncated gzip."""
         data = _read(self._file, self.path, _CHUNK, self._place)
         if not data:
             _refuse_cut(self._file, self.path, self._place)
@@ -42,7 +42,7 @@ class PlainFile:
         return data
 
     def at(self, start: int, size: int) -> bytes:
-        """Return `size` bytes at a position; fewer at the end of the file."""
+        """Return `size` bytes at a position; fewer if the file ends before."""
         parts = []
         while size and (data := _read(self._file, self.path, size, start)):
             parts.append(data)
@@ -56,7 +56,7 @@ class PlainFile:
 
     @property
     def fault(self) -> str:
-        """The error to report if the file does not grow any more; "" if there is none."""
+        """The error to report if the file has stopped growing; "" if its end is valid."""
         return ""
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A decompressor and its position in a gzip file."""
+    """A decompressor, and its position in a gzip file."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
@@ -81,11 +81,11 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" if there are none for now. Raises InputError."""
+        """Return the next decompressed bytes; b"" if no more are available for now. Raises InputError."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
-                self.packed += zeros  # zero bytes after a member, which some tools add to fill the last block
+                self.packed += zeros  # zero padding, which some tools add after a member
                 continue
             if not data:
                 _refuse_cut(self._file, self._path, self.packed)
@@ -103,7 +103,7 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress some bytes. Returns the output and the bytes that were consumed. Raises InputError.
+        """Decompress some bytes. Returns the output and the consumed bytes. Raises InputError.
 
         If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
         bytes.

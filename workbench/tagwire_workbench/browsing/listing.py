@@ -60,7 +60,7 @@ class Listing(ABC):
         self._work: Iterator[bool] | None = None
 
     def advance(self) -> bool:
-        """Read another slice. Returns whether there was any input."""
+        """Read another slice. Returns whether the slice contained any input."""
         if self._work is None:
             self._work = self.read()
         found = next(self._work, None)
@@ -74,7 +74,7 @@ class Listing(ABC):
 
     @abstractmethod
     def read(self) -> Iterator[bool]:
-        """Read the input in slices; yields True after each, False if there is no more input for now."""
+        """Read the input in slices. Yields True after each slice, and False if there is no more input for now."""
 
     @abstractmethod
     def cells(self, entry: int) -> Sequence[str]:
@@ -82,31 +82,31 @@ class Listing(ABC):
 
     @abstractmethod
     def look(self, entry: int) -> ExplainedEntry:
-        """Return an entry with its bytes and their explanation. Raises InputError if the file can no longer be read."""
+        """Return an entry with its bytes and their explanation. Raises InputError if the file is no longer readable."""
 
     @abstractmethod
     def find_fault(self, entry: int) -> str:
-        """Return an entry's decoding error; "" if there is none."""
+        """Return the error at which decoding an entry fails; "" if there is none."""
 
     @abstractmethod
     def test_of(self, term: Term) -> Test:
-        """Return the test for a filter term. Raises FilterError for an invalid value."""
+        """Return a function that tests entries for a filter term. Raises FilterError for an invalid value."""
 
     @abstractmethod
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes that a text filter searches for this entry."""
+        """Yield the byte strings of an entry that a text filter searches."""
 
     @property
     @abstractmethod
     def progress(self) -> float:
-        """The fraction of the input that was read, up to 1."""
+        """The fraction of the input that has been read, from 0 to 1."""
 
     def number(self, entry: int) -> int:
-        """Return the number of an entry as shown, from 1."""
+        """Return the number that the list shows for an entry, counting from 1."""
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number, or else the next entry; None if there is no such entry."""
+        """Return the entry with this number or, if there is none, the next entry. Return None at the end."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
@@ -114,11 +114,11 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values that this entry shares with related entries, by filter key."""
+        """Return the values that related entries share with this entry, by filter key, such as its connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:
-        """Return whether an entry has an error, and cache the result."""
+        """Return whether an entry has an error. The result is cached."""
         if self.states[entry] == UNKNOWN:
             self.states[entry] = FAULTY if self.find_fault(entry) else FINE
         return self.states[entry] == FAULTY
@@ -132,12 +132,12 @@ _HIDDEN: Final = b"\0"
 
 
 def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
-    """Return whether any of these bytes contain a lower-case string, ignoring the case of ASCII letters."""
+    """Return whether any of these byte strings contains `wanted`, which is lower-case, ignoring ASCII case."""
     return any(wanted in text.lower() for text in texts)
 
 
 def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
-    """Yield an entry's bytes and all decompressed bytes in it, with sensitive bytes zeroed."""
+    """Yield an entry's bytes, and all bytes decompressed from them. Sensitive bytes are zeroed."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:

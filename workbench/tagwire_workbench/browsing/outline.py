@@ -33,7 +33,7 @@ Note = Callable[[Node], str]
 
 
 class _Details(NamedTuple):
-    """What is needed to show nodes: notes on values, and field documentation."""
+    """How to describe nodes: notes on their values, and the documentation of their fields."""
 
     note: Note
     abouts: Mapping[str, str]
@@ -45,7 +45,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes to which the positions of items refer: the bytes of the entry, or decompressed bytes."""
+    """The bytes that item positions refer to: the bytes of the entry, or bytes decompressed from it."""
 
     name: str
     data: bytes
@@ -99,7 +99,7 @@ class Item:
 
 
 def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
-    """Return an entry's bytes and its tree. Errors and unread bytes are items, so every byte is part of an item."""
+    """Return an entry's bytes and field tree. Errors and unread bytes are items too, so each byte is in an item."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)
@@ -107,7 +107,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
-        if looked.explained.guess is not None:  # a guess at the message type, and facts about the guess
+        if looked.explained.guess is not None:  # show the guessed message type, and why it was guessed
             facts = looked.explained._replace(title="")
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
@@ -116,7 +116,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Return a trace's buffer. If an entry has several batches, each batch has a buffer of its own."""
+    """Return the buffer of a trace. If an entry has several batches, each has its own buffer."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 
@@ -167,7 +167,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return a label for an array element: its value, its first string, or its first number."""
+    """Return a label that tells array elements apart: the value, or else the first string or number in it."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -203,7 +203,7 @@ def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[i
 
 
 def _name(child: Node, around: Node) -> str:
-    """Return a node's path relative to its parent; without one, the node's type."""
+    """Return a node's path relative to its parent. If it has no path, return the node's type."""
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
@@ -229,7 +229,7 @@ _STYLES = {
 
 
 class FieldTree(Tree[Item]):
-    """The tree of an entry's fields. `Selected` is sent when the cursor moves to another field."""
+    """The tree of an entry's fields. A `Selected` message is sent when the cursor moves to another field."""
 
     class Selected(Message):
         """The cursor moved to a field."""
@@ -244,7 +244,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry. Opens the path to its error or, without an error, all short branches."""
+        """Show another entry. If it has an error, open the path to the error, otherwise a few short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -259,7 +259,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch and its subbranches as long as they have few items."""
+        """Open a branch and its subbranches, until the opened items reach a limit."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -278,7 +278,7 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        assert self.last_line >= -1  # reading `last_line` makes Textual assign line numbers to the new nodes
+        assert self.last_line >= -1  # reading `last_line` numbers the new nodes, which is needed to move the cursor
         self.move_cursor(node)
 
     def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:

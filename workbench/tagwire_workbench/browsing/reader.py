@@ -1,6 +1,6 @@
 """The thread that reads a listing and applies a filter while the browser shows the results.
 
-The thread works in slices: first it checks the visible entries for errors, then it filters, then it reads more input.
+The thread works in slices: it checks the visible entries for errors first, then filters entries, then reads more input.
 Only this thread writes to a listing.
 """
 
@@ -30,7 +30,7 @@ class Reader:
         """The entries on the screen, which are checked for errors first."""
         self._wake = Event()
         self._stopped = Event()
-        # The thread runs in this context, which determines whether sensitive values are shown.
+        # Use the caller's context variables, which determine whether sensitive values are shown.
         context = copy_context()
         self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
 
@@ -77,6 +77,6 @@ class Reader:
         for entry in wanted:
             try:
                 self.listing.is_faulty(entry)
-            except TagwireError:  # the browser shows the error when the entry is selected
+            except TagwireError:  # selecting the entry shows the error
                 continue
         return bool(wanted)

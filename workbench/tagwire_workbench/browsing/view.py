@@ -24,7 +24,7 @@ class View:
         """The filter as the user typed it."""
         self._found = array("i")
         self._tried = 0
-        # Comparing columns is fast and reading bytes is slow, so tests for errors and text run last.
+        # Test columns first, because reading an entry's bytes, which tests for errors and text require, is slow.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
@@ -38,11 +38,11 @@ class View:
 
     @property
     def tried(self) -> int:
-        """Number of entries tested so far."""
+        """Number of entries that have been tested so far."""
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """Return the index of an entry or, if the filter hides the entry, of the next one."""
+        """Return an entry's index in the view or, if the filter hides the entry, the index of the next one shown."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left
@@ -55,7 +55,7 @@ class View:
         return place < len(self) and self[place] == entry
 
     def advance(self) -> bool:
-        """Test the next slice of entries. Returns whether there were any."""
+        """Test the next slice of entries. Returns whether there were any to test."""
         if not self._tests or self._tried >= self.listing.count:
             return False
         end = monotonic() + _SLICE

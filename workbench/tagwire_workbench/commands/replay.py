@@ -125,7 +125,7 @@ def command(
 
 
 def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """Return the steps recorded with one server.
+    """Return the frames recorded with one server.
 
     If there are none, raises click.BadParameter with a list of the servers in the capture.
     """
@@ -138,7 +138,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """Return the classes of the recorded responses. Responses that the package doesn't have are left out."""
+    """Return the response classes of the recorded responses, except for responses that the package lacks."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
@@ -161,7 +161,7 @@ async def _play(
     is_paced: bool,
     retry: float,
 ) -> Counter[str]:
-    """Play the steps and show the differences. Returns how many responses were the same, differed or were missing."""
+    """Play the steps and show differences. Returns how many responses were equal, different or missing."""
     from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
     from tagwire_workbench.replaying.id_mapping import IdMapping
     from tagwire_workbench.replaying.player import play
@@ -190,7 +190,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints the differences of each response, unless an earlier response to the same API had the same ones."""
+    """Prints the differences of each response, or refers to an earlier line with the same differences."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
@@ -213,7 +213,7 @@ class _Lines:
 
 
 class _Summary:
-    """Counts the differing responses per field, and keeps an example of each field."""
+    """Counts how many responses differ in each field, and keeps an example for each field."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -232,7 +232,7 @@ class _Summary:
             self._examples.setdefault((name, path), example)
 
     def show(self) -> None:
-        """Print a line for each field, the most frequent first."""
+        """Print a line for each differing field, starting with the most frequent."""
         if self._counts:
             rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
             print_table([Column("answers", is_number=True), *map(Column, ("message", "field", "example"))], rows)

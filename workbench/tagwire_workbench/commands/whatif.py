@@ -72,7 +72,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """Return a partition folder's topic; for any other folder, its name."""
+    """Return the topic of a partition folder; for other folders, their name."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()

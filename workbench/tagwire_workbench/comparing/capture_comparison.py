@@ -28,7 +28,7 @@ _FEW: Final = 16
 
 @dataclass
 class FieldUsage:
-    """The use of a field of a message, in all versions together."""
+    """How a capture uses a field of a message, in all versions together."""
 
     row: "FieldRow"
     default: Any
@@ -38,7 +38,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value of the field."""
+        """Count a value of the field, and remember it while there are few different ones."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -53,7 +53,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All possible values of the field, if the spec lists them and they are few."""
+        """All possible values of the field; empty unless the spec lists a small number of them."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -92,7 +92,7 @@ class CaptureUsage:
         self._walk(self.fields.setdefault(name, {}), frame.message, frame.version, "")
 
     def _walk(self, fields: dict[str, FieldUsage], value: Struct, version: int | None, path: str) -> None:
-        """Count the fields of a struct and of its nested structs."""
+        """Count the uses of fields in a struct and its nested structs."""
         defaults = fresh(type(value))
         for row in value.FIELDS:
             if version is None or version not in row.versions:
@@ -156,7 +156,7 @@ class MessageComparison(NamedTuple):
 
 
 def compare_captures(a: CaptureUsage, b: CaptureUsage) -> list[MessageComparison]:
-    """Compare the messages of two captures, by name."""
+    """Compare the messages in two captures, paired by name."""
     return [
         MessageComparison(
             name,
@@ -176,7 +176,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return the values that only the first capture has, only the second, and neither.
+    """Return the values that only the first capture has, those that only the second has, and those that neither has.
 
     A capture without the field counts as having only its default.
     """

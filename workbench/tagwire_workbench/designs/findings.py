@@ -12,7 +12,7 @@ _ARRAY: Final = "[]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A violation of a design rule. `line` and `column` count from 1; 0 means that they were not looked up."""
+    """A violation of a design rule. `line` and `column` count from 1; 0 means that the position was not looked up."""
 
     rule: str
     severity: DesignSeverity
@@ -29,7 +29,7 @@ class Finding:
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """Create a finding about a spec. Its severity is the rule's default."""
+        """Create a finding about a spec, with the rule's default severity."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,
@@ -59,7 +59,7 @@ class Finding:
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
-        """Return the finding as a problem, in the form used for specs."""
+        """Convert the finding to the class that reports problems of specs."""
         return Problem(
             rule=self.rule,
             severity=self.severity,

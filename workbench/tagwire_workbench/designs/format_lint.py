@@ -1,7 +1,7 @@
 """Find design flaws of a record format that make it costly to read or write.
 
-The rules examine the layout: which fields vary in length, what the checksum covers, and how many bytes the value of a
-claim takes.
+The rules examine the layout: which fields vary in length, what the checksum covers, and how many bytes a value takes
+according to a proposal's claim.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Find design flaws in a record format, in a message, and in messages compared with each other.
 
-The rules report what a design costs those who read and write it. All rules run; `chosen` then keeps the findings of the
+The rules report what a design costs those who read and write it. All rules run; `chosen` then selects the findings of
 rules that the settings enable.
 """
 
@@ -40,7 +40,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of the request and of the response, limited to versions that both messages have."""
+    """Return the flexible versions of a request and its response, each limited to the versions that both have."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -50,7 +50,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield a finding for each message that is never flexible although other messages of its kind are."""
+    """Yield a finding for each message without flexible versions, if other messages of its kind have them."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
@@ -58,7 +58,7 @@ def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
 
 
 def lint(spec: MessageSpec) -> list[Finding]:
-    """Return the findings about one record format or message. A message without versions was removed and has none."""
+    """Return the findings about a record format or message. Removed messages, which have no versions, have none."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []

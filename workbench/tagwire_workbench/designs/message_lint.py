@@ -19,7 +19,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct, with the versions in which the struct can occur."""
+    """A field in its struct, with the versions in which that struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -34,7 +34,7 @@ class _Place:
 
     @property
     def is_later(self) -> bool:
-        """Whether the field is newer than its struct, so that older readers of the struct don't know the field."""
+        """Whether the field is newer than its struct. If so, peers with older versions of the struct lack the field."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> Finding:
@@ -128,7 +128,7 @@ def _stiff_length(place: _Place) -> _Found:
 
 
 def _implied_default(place: _Place) -> _Found:
-    """Find number fields with an implied default that identify or locate something. They have no natural zero."""
+    """Find numbers that identify or locate something and have an implied default, because 0 is no natural default."""
     field = place.field
     if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
@@ -209,7 +209,7 @@ def _deprecated_field(place: _Place) -> _Found:
 
 
 def _deprecated_struct(place: _Place) -> _Found:
-    """Find fields that are not deprecated, but whose struct or default enum member is."""
+    """Find fields that are not deprecated although their struct, or the enum member that is their default, is."""
     field, spec = place.field, place.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
@@ -257,7 +257,7 @@ def _tagged_first(places: list[_Place]) -> _Found:
 
 
 def _one_name(places: list[_Place]) -> _Found:
-    """Find fields with the same name that differ in capitalization, type or default."""
+    """Find fields whose names are equal except for case, but which differ in case, type or default."""
     by_name: defaultdict[str, list[_Place]] = defaultdict(list)
     for place in places:
         by_name[place.field.name.lower()].append(place)

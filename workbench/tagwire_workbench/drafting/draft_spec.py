@@ -39,12 +39,12 @@ def first_flexible(spec: Spec) -> int:
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """Return the spec without the versions from `below` on, or None if no version is left.
+    """Return the spec with only the versions before `below`; None if no version is left.
 
-    `below` is by default the first flexible version; it may be lower, because a request and its response are cut at the
-    same version. Fields, structs and headers that exist only in the removed versions are removed. A range that reached
-    into the removed versions becomes open; a range that ended earlier is kept. A spec of the draft dialect is returned
-    unchanged.
+    By default, `below` is the first flexible version. It may be lower, because a request and its response must be cut
+    at the same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
+    reached into the removed versions becomes open; a range that ended earlier is kept. A spec of the draft dialect is
+    returned unchanged.
     """
     if is_draft(spec):
         return dict(spec)
@@ -83,7 +83,7 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """Return the spec with only its highest version. `ignorable` is dropped, because this version has every field."""
+    """Return the spec with only its highest version, and without `ignorable`, because this version has every field."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
@@ -110,7 +110,7 @@ def _range(spec: Spec, key: str) -> Versions:
 
 
 def _plain(spec: Spec) -> Tree:
-    """Return the spec without keys of the released dialect and without tagged fields."""
+    """Remove tagged fields and keys of the released dialect from a spec."""
 
     def plain(member: Spec) -> Tree | None:
         if "taggedVersions" in member:
@@ -130,7 +130,7 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """Return the spec with only the versions in `window`, without references to other versions.
+    """Return the spec with only the versions in `window`, and without references to other versions.
 
     A range that extends beyond the window becomes open.
     """
@@ -152,7 +152,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """Return a field or common struct with its ranges cut to the window, or None if it isn't in the window."""
+    """Limit the ranges of a field or common struct to the window. Return None if the window excludes it completely."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -171,7 +171,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Return the values for the versions in `window`. The last range becomes open."""
+    """Limit values by version range to the versions in `window`. The last range becomes open."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -198,7 +198,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Return the struct with `change` applied to each field and common struct. None removes the member."""
+    """Return the struct with `change` applied to each field and common struct. If `change` returns None, remove it."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

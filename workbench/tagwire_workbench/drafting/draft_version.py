@@ -113,7 +113,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A new spec, and remarks about how it was made."""
+    """A new spec, and notes about how it was made."""
 
     spec: Spec
     notes: tuple[str, ...]
@@ -168,7 +168,7 @@ def _is_in_place(folder: Path, place: Path) -> bool:
 
 
 def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
-    """Raise SpecError if writing a draft would lose content of an existing file, or change a released version."""
+    """Raise SpecError if writing the drafts would lose content of existing files, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = "already exists with other content; remove it, or specify another folder"
@@ -208,7 +208,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Return the first version to remove from each request and response: the first flexible version of either.
+    """Return the first version to remove from each request and response: the first in which either is flexible.
 
     Raises SpecError if a request and its response have different versions.
     """
@@ -235,7 +235,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Return the draft of a spec. A request or response keeps only the versions below `end`."""
+    """Draft a spec. A request or response keeps only the versions below `end`."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
@@ -279,14 +279,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # no fields inside a removed field
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # no fields inside removed ones
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text to write. In place, it keeps the spec's comments if the spec has the same fields as before."""
+    """Return the text to write. In place, comments are kept if the spec has the same fields as before."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

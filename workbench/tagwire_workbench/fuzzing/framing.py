@@ -29,11 +29,11 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised for options with which inputs can't identify their messages."""
+    """Raised for options that don't let inputs identify their messages."""
 
 
 class Input(NamedTuple):
-    """An input as far as it was read, which is up to the first error."""
+    """An input that has been read, up to its first error."""
 
     data: bytes
     begin: int
@@ -46,7 +46,7 @@ class Input(NamedTuple):
 
     @property
     def error(self) -> DecodeError | None:
-        """The error that ended reading; its offset counts from `begin`."""
+        """The error that ended reading. Its offset counts from `begin`."""
         return self.trace.error
 
 
@@ -109,7 +109,7 @@ class Framing:
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
     def read(self, data: bytes, *, strict: bool = True) -> Input | None:
-        """Read an input up to its first error; None if it doesn't identify its message."""
+        """Read an input up to its first error. Return None if the input doesn't identify its message."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
             return None
@@ -128,7 +128,7 @@ class Framing:
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message and version that an input names; None if the framing doesn't allow them."""
+        """Return the message and version that an input identifies; None if the framing excludes them."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
@@ -156,7 +156,7 @@ class Framing:
 
 
 def key_bytes(cls: type[Message], version: int) -> bytes:
-    """Return API key and version as a request header encodes them. The message must have a key."""
+    """Return API key and version as in a request header. The message must have an API key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 

@@ -53,7 +53,7 @@ def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries
 
 
 def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
-    """Return a test for inputs that raise like `data`: an exception of the same class, from the same line.
+    """Return a test of whether an input fails like `data`: with an exception of the same class, from the same line.
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """
@@ -92,7 +92,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input by candidates until none of them has the property. Returns whether any had it."""
+        """Replace the input by candidates with the property until none is left. Returns whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -120,7 +120,7 @@ class _Search:
     # ------------------------------------------------------------ candidates
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield candidates without some elements or tagged fields (many at once at first), or with a null struct."""
+        """Yield candidates without elements or tagged fields (at first many at once), or with a null struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -139,27 +139,27 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
-        """Yield candidates in which a fixed-width field has its default, or an array element is 0."""
+        """Yield candidates in which a fixed-width field or array element is replaced by its default."""
         for read, site in self.sites():
             if isinstance(site.type, Fixed) and site.node.complete:
                 is_element = site.holder.kind == "array"
                 default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
-                with suppress(EncodeError):  # a closed enum may have no member 0
+                with suppress(EncodeError):  # a closed enum may lack the default
                     yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
-        """Yield candidates without some bytes, many at once at first."""
+        """Yield candidates without some bytes, first many at once, then fewer."""
         for start, end in _ranges(len(self.data)):
             yield self.data[:start] + self.data[end:]
 
 
 def _digest(data: bytes) -> bytes:
-    """Return the digest of a tested input. Digests are stored instead of inputs to save memory."""
+    """Return a digest of a tested input. Storing digests instead of the inputs saves memory."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of adjacent items: first all items, then halves, quarters, and so on down to single items."""
+    """Yield runs of adjacent complete parts: first all parts, then halves, quarters, and so on down to single parts."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]
@@ -174,7 +174,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield simpler values: empty, each half, without the first or last character, and only plain characters."""
+    """Yield simpler values: empty, half as long, without the first or last character, or of only plain characters."""
     if not value:
         return
     yield value[:0]

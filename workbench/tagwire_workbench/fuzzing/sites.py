@@ -2,7 +2,7 @@
 
 A site is a node of the input's trace, together with its part of the layout and its enclosing sites. `splice` replaces
 the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame.
-The adjustment is relative: if a count in an invalid input is wrong by 3, it stays wrong by 3.
+Adjustments are relative, so a count that is wrong by 3 in an invalid input stays wrong by 3.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Site:
 
     @property
     def start(self) -> int:
-        """Start position of the site in the input."""
+        """Start of the site in the input."""
         return self.begin + self.node.offset
 
     @property
@@ -73,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Start of the site's content, which follows a count, a marker, or a tag and size."""
+        """Start of the site's content, after the site's count, marker, or tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -90,7 +90,7 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost enclosing site. A message has none."""
+        """The innermost enclosing site. A site for a whole message has none."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
@@ -104,7 +104,7 @@ class Site:
 
 
 class Patch(NamedTuple):
-    """A range of an input, and the bytes that replace it."""
+    """A range of an input, and the bytes that will replace the range."""
 
     start: int
     end: int
@@ -112,14 +112,14 @@ class Patch(NamedTuple):
 
 
 class Spliced(NamedTuple):
-    """An input after patches were applied."""
+    """An input to which patches have been applied."""
 
     data: bytes
     patches: tuple[Patch, ...]
 
     @property
     def at(self) -> int:
-        """Start of the new bytes in the patched input."""
+        """Start of the replacement in the patched input. Patches before it may have moved it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
@@ -219,7 +219,8 @@ _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
 def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
     """Replace a range by `data`, and adjust the counts and sizes around the range.
 
-    `holds` is the site that encloses the range, or None. `elements` is the number of added elements or tagged fields.
+    `holds` is the innermost site that encloses the range, if any. `elements` is the number of elements or tagged fields
+    that the replacement adds.
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -238,7 +239,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch for a site's count, or for a tagged field's size; None if it doesn't change."""
+    """Return the patch for a site's count, or for the size of a tagged field; None if the number stays the same."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -254,7 +255,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for an optional field's length. The last two bytes before the content are the field's tag."""
+    """Return the patch for an optional field's length. Between the length and the content is a two-byte tag."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

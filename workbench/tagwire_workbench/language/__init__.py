@@ -1,1 +1,1 @@
-"""Editor features for a spec while its author types: pure functions of the source and a position."""
+"""Editor features for specs: pure functions of a spec's source and a cursor position."""

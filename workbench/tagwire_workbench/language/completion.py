@@ -1,7 +1,7 @@
 """Completions at the cursor: keys of the object, enumerated values, types, field names.
 
-They depend only on the tokens before the cursor, so the source may be incomplete. Each completion includes the span
-that it replaces.
+They depend only on the tokens before the cursor, so the rest of the source may be missing. Each completion includes
+the span that it replaces.
 """
 
 import json
@@ -42,7 +42,7 @@ def completions(
     registers: Collection[str] = (),
     shared: Collection[str] = (),
 ) -> list[Offer]:
-    """Return the completions at an offset, the likeliest first. Invalid source never raises an error.
+    """Return the completions at an offset, the likeliest first. Invalid source does not raise an error.
 
     `is_extended` allows the tagwire dialect. `registers` and `shared` are the names of registers and shared structs in
     the spec's set.
@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the text of a new value, split at the position of the cursor."""
+    """Return the text of a new value, split at the position where the cursor will be."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Return whether a field may use a struct: a common struct, or the struct that the field itself declares."""
+    """Return whether a field may use a struct, which must be a common struct or the one that the field declares."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True
@@ -148,5 +148,5 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Return whether the first character after the blanks at an offset is `mark`."""
+    """Return whether the first character that is not blank after an offset is `mark`."""
     return text[offset:].lstrip().startswith(mark)

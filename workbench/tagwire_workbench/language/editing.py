@@ -1,6 +1,6 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried on a copy of the source. A change that breaks a rule more often than before is rejected or not
+Every change is tried on a copy of the source. If this adds a violation of any rule, the change is rejected or not
 offered.
 """
 
@@ -35,7 +35,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A quick fix: a title, and the edit that fixes a problem."""
+    """A quick fix: its title, and the edit that fixes the problem."""
 
     title: str
     edit: Edit
@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error whose rule is broken more often than before; None if there is none."""
+    """Return the first error that a change adds, by counting errors per rule; None if it adds none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -96,7 +96,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
-    """Return fixes for a problem, the likeliest first. A fix writes the intended name, or removes a trailing comma."""
+    """Return fixes for a problem, the likeliest first: writing the intended name, or removing a trailing comma."""
     token = TextTree(text).token_at(TextPositions(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []
@@ -126,7 +126,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix. It never splits a line end."""
+    """Return the length of the common prefix, shortened if it would split a line ending."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -1,7 +1,7 @@
 """Create example bytes of a field, for hovers, by encoding the field in a sample message.
 
-The field's value is the first sample that differs from its default (`evolution.samples`). A trace of the whole message
-locates the field's bytes.
+The field's value is the first sample from `evolution.samples`, which differs from the default. A trace of the whole
+message locates the field's bytes.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from tagwire_generator.model.python_names import attribute_name
 
 @dataclass(frozen=True, slots=True)
 class WireExample:
-    """A field's value and its bytes in one version. For a tagged field, the bytes include tag and size."""
+    """A field's value and its bytes in one version. The bytes of a tagged field include its tag and size."""
 
     version: int
     value: Any
@@ -32,8 +32,8 @@ class WireExample:
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
     """Return an example in the latest version that has the field.
 
-    Returns None if there can be no example, as in record formats. `struct` names the struct with the field, or the
-    message.
+    Returns None if no example is possible, as in record formats. `struct` is the name of the struct with the field, or
+    of the message.
     """
     names = field_path(message, struct, field)
     if names is None or message.format is not None:
@@ -92,7 +92,7 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
 
 
 def _node(root: Node, names: list[str]) -> Node | None:
-    """Return the trace node of a field; for a tagged field, the node of its tag, size and value."""
+    """Return the trace node of a field. For a tagged field, this node includes tag, size and value."""
     waiting = [root]
     wanted = ".".join(names)
     while waiting:

@@ -28,14 +28,14 @@ _TOLD: Final = ("name", "type", "about", "$schema")
 
 
 class Hover(NamedTuple):
-    """A text in Markdown, and the span of the source that it describes."""
+    """Markdown text, and the span of the source that the text describes."""
 
     span: Span
     text: str
 
 
 def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
-    """Return the hover at an offset; None if there is none. Invalid source never raises an error.
+    """Return the hover at an offset; None if there is none. Invalid source does not raise an error.
 
     `message` is the parsed spec, if the spec has no errors. `rules` lists the IDs of rules broken at the offset.
     """
@@ -70,7 +70,7 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for the register that a field uses. `register` is the source of the register file."""
+    """Return the hover for a register used by a field. `register` is the source of the register's file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.word("name") != name.text:
@@ -132,7 +132,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return the hover for another word or number, which describes the key of the value."""
+    """Return the default hover for a value, which describes the value's key."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -175,7 +175,7 @@ def _struct(names: SpecNames, text: str) -> str:
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
-    """Return a description of an object: name, type, `about`, and each key that has a short value."""
+    """Describe an object by its name, type, `about`, and all keys with short values."""
     type = owner.word("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
     title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")

@@ -71,12 +71,12 @@ class SchemaNode:
         return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
 
     def items(self) -> "SchemaNode | None":
-        """Return the schema of a list's items; None for other values."""
+        """Return the schema of a list's items; None if the value is not a list."""
         node = self.shaped("list")._node
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values, without null and without alternative spellings of true and false."""
+        """Return the enumerated values, except null and other spellings of true and false."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:
@@ -94,7 +94,7 @@ class SchemaNode:
 
 
 def place_of(value: Value) -> SchemaNode | None:
-    """Return the schema of a value in a tree; None if the schema doesn't define the value."""
+    """Return the schema of a value in a spec; None if the schema doesn't define the value."""
     path: list[Value] = []
     at: Value | None = value
     while at is not None:
@@ -127,7 +127,7 @@ def _root(root: Value) -> SchemaNode:
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
     """Return the keys that an object may have in addition to `present`.
 
-    Required keys come first, then the other keys in schema order. `is_extended` applies to specs without a dialect.
+    Required keys come first, then the other keys in schema order. `is_extended` is the dialect of specs that name none.
     """
     place = place_of(owner)
     if place is None:

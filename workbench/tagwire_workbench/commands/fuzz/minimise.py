@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The VERSION argument of `[MESSAGE VERSION]`. Error messages name it without the bracket."""
+    """The argument VERSION, shown as part of `[MESSAGE VERSION]`. Error messages leave out the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -126,13 +126,13 @@ def _framing(
 
 
 def _raises(target: str, data: bytes) -> "Keeps":
-    """Return a test that checks whether an input raises the same exception as `data`."""
+    """Return a test of whether an input raises the same exception as `data`."""
     from tagwire_workbench.fuzzing.minimise import same_failure
 
     module, colon, name = target.partition(":")
     if not colon or not module or not name:
         raise click.BadParameter(f"expected MODULE:FUNCTION, got {target!r}", param_hint=_TARGET)
-    sys.path.insert(0, str(Path.cwd()))  # finds modules in the current folder, as `python -m` does
+    sys.path.insert(0, str(Path.cwd()))  # like `python -m`, find modules in the current folder
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
@@ -142,7 +142,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is reserved for this command's own output
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is only for this command's own output
             function(changed)
 
     return same_failure(quiet, data)
@@ -161,7 +161,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a test that checks whether the command ends in the same way for an input as for `data`."""
+    """Return a test of whether the command ends in the same way for an input as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]
@@ -182,7 +182,7 @@ def _exits(words: list[str], says: str | None, timeout: float, file: Path, data:
 
 
 def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
-    """Run a command and return its exit status and output. After a timeout, kill its processes; the status is None."""
+    """Run a command, and return its exit status and output. After a timeout, kill its processes; the status is None."""
     try:
         process = subprocess.Popen(
             words,

@@ -97,7 +97,7 @@ async def _serve(
         def call(value: T) -> None:
             try:
                 write(value)
-            except OSError as error:  # the output is closed, so stop the whole server and not only this connection
+            except OSError as error:  # standard output is closed, so stop the server, not just this connection
                 stop(error)
 
         return call

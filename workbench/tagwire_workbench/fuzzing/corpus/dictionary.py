@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    `keys` lists messages and versions whose inputs begin with API key and version; each key and version becomes a
-    token. No two tokens have the same bytes; the first name is kept.
+        `keys` lists messages and versions whose inputs begin with API key and version. Each such beginning becomes a
+        token. If several tokens have the same bytes, only the first is returned.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:
@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield the encoded samples of a fixed-width type, or the encoded members of an enum."""
+    """Yield sample values of a fixed-width type, or members of an enum, in encoded form."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()

@@ -53,7 +53,7 @@ SHAPES: Final = {
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield the messages that the version can represent, each with the name of its shape. No two have the same bytes.
+    """Yield messages that the version can represent, each with the name of its shape and with different bytes.
 
     Raises UnsupportedVersionError.
     """
@@ -88,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Return the alternatives of a union that stay unset."""
+        """Return the alternatives that stay unset, so that each union has only one."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 
@@ -118,7 +118,7 @@ class Filler:
 
         if not self.shape.elements:
             return b""
-        for timestamp in (0, -1):  # -1 is for the oldest format, which has no timestamps
+        for timestamp in (0, -1):  # the oldest format has no timestamps, and requires -1
             numbers = range(self.shape.elements)
             records = [Record(offset, timestamp, b"k", b"v" * self.shape.length) for offset in numbers]
             with suppress(TagwireError):

@@ -16,7 +16,7 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return the change, the path of the changed field, and the patch. Without sites, any position may change."""
+    """Return what was changed, the changed field's path, and the patch. Without sites, any position may be changed."""
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
     for _ in range(_TRIES):
@@ -36,7 +36,7 @@ def _flip(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _step(data: bytes, at: int, random: Random) -> Patch:
-    """Increase or decrease a number of one, two or four bytes by 1."""
+    """Add or subtract 1 at a position, as if a number of one, two or four bytes were there."""
     width = random.choice((1, 1, 2, 4))
     old = data[at : at + width]
     number = int.from_bytes(old, "big") + random.choice((-1, 1))
@@ -61,7 +61,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte by one that marks null, or by one that doesn't."""
+    """Replace a byte by 0, 1 or -1, because null markers and null lengths have such values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

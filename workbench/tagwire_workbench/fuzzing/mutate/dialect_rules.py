@@ -1,4 +1,4 @@
-"""Break the rules that only the tagwire dialect has: closed enums, unique keys, unions."""
+"""Break the rules that exist only in the tagwire dialect: closed enums, unique keys, unions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def two_alternatives(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Set two fields of a union."""
+    """Set two fields of a union, which allows only one."""
     section = site.struct.section if site.struct is not None else None
     chosen = [entry for entry in site.inner if entry.is_union and entry.item is not None]
     if not isinstance(section, TaggedSection) or len(chosen) != 1 or chosen[0] is not site.inner[-1]:

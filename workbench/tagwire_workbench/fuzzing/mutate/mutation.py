@@ -10,7 +10,7 @@ Kind = Literal["valid", "near", "invalid"]
 
 
 class Fault(NamedTuple):
-    """A broken rule, and the first position at which a decoder can detect it."""
+    """A broken rule, and the first position at which a decoder can detect the violation."""
 
     rule: str
     path: str

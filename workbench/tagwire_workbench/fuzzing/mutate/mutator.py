@@ -59,7 +59,7 @@ class Mutator:
         rule: str | None = None,
         max_size: int | None = None,
     ) -> Mutation:
-        """Return a mutation of `data`. If `data` is not a valid input, mutate a seed from the corpus instead.
+        """Return a mutation of `data`. If `data` is not a valid input, a seed from the corpus is mutated instead.
 
         `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the requested change is
         not possible in the message, another seed is used. If every result exceeds `max_size`, one is cut off, and it
@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or invalid mutation of the input or, if the input is missing or invalid, of a seed."""
+        """Return a valid or invalid mutation of the input. If there is no valid input, mutate a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -112,7 +112,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Change one position of `data`, which may be invalid, or of a seed if `data` can't be read as an input."""
+        """Change `data` at one position, even if it is invalid. If its message can't be identified, change a seed."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

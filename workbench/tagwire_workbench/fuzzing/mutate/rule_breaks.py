@@ -24,7 +24,7 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
 def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break one rule, and return the bytes and the broken rule. Returns None if no site of the message is suitable."""
+    """Break a rule, and return the bytes and the broken rule. Return None if no site allows this."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -41,7 +41,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range by `data`. Decoders reject the result `inside` bytes after the start of the range."""
+    """Replace a range by `data`. Decoders detect the error `inside` bytes after the start of the new bytes."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -68,13 +68,13 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field, or else of the input."""
+    """Return how many bytes follow `begin` in the enclosing tagged field or, outside tagged fields, in the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
 
 def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a length or count that is larger than the remaining bytes allow."""
+    """Write a length or count that is too large for the remaining bytes."""
     head = _head(read, site)
     if head is None:
         return None
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return the start, end and error path of each varint at the start of a site."""
+    """Return start, end and error path of each varint at the start of a site, such as a length, count or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -222,7 +222,7 @@ def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Add bytes after the value of a known tagged field, within the field's size."""
+    """Add bytes after the value of a known tagged field, but within the field's stated size."""
     if site.item is None:
         return None
     return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
@@ -241,7 +241,7 @@ def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # bytes after a header belong to its message
+        return None  # the bytes after a header belong to the message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 

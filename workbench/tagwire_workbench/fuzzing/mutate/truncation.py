@@ -1,4 +1,4 @@
-"""Cut bytes off, and find the first position at which a reader can detect this.
+"""Cut bytes off the end, and find the first position at which a reader can detect this.
 
 The position is often before the end of the bytes, because readers compare counts and sizes with the number of remaining
 bytes before they read on. This applies to counts of elements and tags, and to sizes of tagged fields.
@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the path and offset of the error after a cut in a site; None if unknown."""
+    """Return the path and offset of the error that a cut inside a site causes; None if they can't be predicted."""
     own = _own(read, site, cut)
     if own is not None:
         return own
@@ -36,7 +36,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the error that a reader reports for the site itself; None if an inner site has the error."""
+    """Return the error that the cut causes in the site's own encoding; None if an inner site has the error."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":

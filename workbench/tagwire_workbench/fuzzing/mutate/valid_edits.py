@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class Edit(NamedTuple):
-    """The description of an edit, its path, and the edited input."""
+    """What an edit changed, the path of the edited site, and the edited input."""
 
     what: str
     path: str
@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a site's value must not change, because it controls how the rest is read or is a unique key."""
+    """Return whether a site's value must not change: it controls how other bytes are read, or it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -80,7 +80,7 @@ def _is_fixed(site: Site) -> bool:
 
 
 def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
-    """Replace all bytes of a site, unless they are the same already."""
+    """Replace the bytes of a site. Returns None if they would not change."""
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
@@ -92,7 +92,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Return the bytes of a new value for a field, in a random shape."""
+    """Encode a new value for a field, in a random shape."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
@@ -154,7 +154,7 @@ def _clear(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _drop(read: Input, site: Site, random: Random) -> _Change | None:
-    """Remove some elements of an array or section."""
+    """Remove some elements of an array or tag section."""
     if not site.inner:
         return None
     first = random.randrange(len(site.inner))
@@ -195,7 +195,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an encoded count of 1. The bytes before it are as for a count of 0."""
+    """Return the last byte of an encoded count of 1, which is the only byte that differs from a count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -225,7 +225,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. Kafka rejects a tag that is known in any version."""
+    """Add an unknown tagged field in tag order. The tag must be unknown in all versions, or Kafka rejects it."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
@@ -237,7 +237,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _known(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add a known tagged field that is missing, with its default or with another value."""
+    """Add a known tagged field that is absent, with its default or another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
     fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
@@ -274,7 +274,7 @@ def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
-    """Return a tagged field as a section encodes it."""
+    """Encode a tagged field with its tag and size, as in a tag section."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
