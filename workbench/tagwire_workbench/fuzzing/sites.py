@@ -125,7 +125,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message. Record formats have none, because they have checksums."""
+    """Return the sites of a header and a message. Record formats have none, because changes break their checksums."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)

@@ -1,7 +1,7 @@
 """Look up what the spec schema defines for a value: keys, enumerated values, descriptions.
 
-Everything comes from `spec.schema.json`, so new keys need no change here. The tables in this module contain only what
-would make the schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
+Everything comes from `spec.schema.json`, so new keys need no change here. The tables in this module contain only rules
+that would make the schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape. In specs, a single item may replace a list."""
+        """Return the schema for a value of this shape. It differs if either a list or a single item is allowed."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

@@ -18,7 +18,7 @@ from tagwire_workbench.language.workspace import Workspace
 
 
 class SetName(NamedTuple):
-    """A shared name at the cursor, and all its occurrences by file. The declaring file comes first."""
+    """A shared name at the cursor, and all its occurrences by file, starting with the file that declares it."""
 
     here: Name
     places: dict[Path, list[Name]]
@@ -90,7 +90,7 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
 
 
 def _problems(specs: Workspace, path: Path) -> list[Problem]:
-    """Return the problems in the set of a file. Problems of this file come first."""
+    """Return the problems in a file's set, starting with the problems of the file itself."""
     of_files, of_set = specs.set_problems(path)
     files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
     return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]

@@ -96,20 +96,20 @@ class SpecNames:
         return _touched(self.register_uses, offset)
 
     def struct_positions(self, text: str) -> list[Name]:
-        """Return all occurrences of a struct name. The declaration comes first."""
+        """Return all occurrences of a struct name, starting with the declaration."""
         declared = self.structs.get(text)
         uses = [use for use in self.struct_uses if use.text == text and (declared is None or use.span != declared.span)]
         return [*([declared] if declared else []), *uses]
 
     def field_positions(self, name: Name) -> list[Name]:
-        """Return all occurrences of the field that a name refers to. The declaration comes first."""
+        """Return all occurrences of the field that a name refers to, starting with the declaration."""
         declared = self.declared(name)
         if declared is None:
             return [name]
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
     def declared(self, name: Name) -> Name | None:
-        """Return the field that a name refers to, in the same struct, an enclosing struct, or else further inside."""
+        """Return the field that a name refers to, preferring fields of the same struct, then of enclosing structs."""
         if name in self.fields:
             return name
         owner: Value | None = name.value.parent
@@ -120,7 +120,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the fields that a value in an object could refer to, innermost struct first."""
+        """Return the names of fields that a value in an object could refer to, those of the innermost struct first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
@@ -134,7 +134,7 @@ class SpecNames:
 
 
 def type_name(value: Value) -> Name:
-    """Return the type name in a field's type, without array brackets."""
+    """Return the type name in a field's type, which may have array brackets."""
     start = value.content.start
     bare = value.text.lstrip("[] \t")
     begin = start + len(value.text) - len(bare)
@@ -149,7 +149,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains a field, given the value of its name; without a list, the field itself."""
+    """Return the list that contains a field, given the value of the field's name. Without a list, return the field."""
     field = value.parent
     if field is None or field.parent is None:
         return None
@@ -165,13 +165,13 @@ def _touched(names: list[Name], offset: int) -> Name | None:
 
 
 def definition(text: str, offset: int) -> Span | None:
-    """Return the declaration of the struct or field at the cursor; None for anything else."""
+    """Return the declaration of the struct or field at the cursor; None if there is no such name."""
     found = references(text, offset)
     return found[0] if found else None
 
 
 def references(text: str, offset: int) -> list[Span]:
-    """Return the spans of all occurrences of the struct or field at the cursor. A declaration comes first."""
+    """Return the spans of all occurrences of the struct or field at the cursor, starting with the declaration."""
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None:

@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
 A problem counts lines and columns from 1. Only a line feed ends a line, and columns are characters. An editor counts
-from 0. For an editor, a lone carriage return also ends a line, and columns are code units of an encoding. This is
-UTF-16, unless editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF is two columns.
+from 0. For an editor, a lone carriage return also ends a line, and columns are code units in UTF-16, unless editor and
+server agree on another encoding. In UTF-16, a character beyond U+FFFF is two columns.
 """
 
 import re
@@ -22,13 +22,13 @@ class Position(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A range of characters, as offsets; the end is exclusive."""
+    """A range of characters from the offset `start` up to, but not including, `end`."""
 
     start: int
     end: int
 
     def has(self, offset: int) -> bool:
-        """Return whether a cursor at the offset touches the span. At the end of the span, it does."""
+        """Return whether a cursor at the offset touches the span. The position just after the span also counts."""
         return self.start <= offset <= self.end
 
 

@@ -55,7 +55,7 @@ class Value:
 
     @property
     def content(self) -> Span:
-        """For a string, the span between its quotes; for other values, the whole span."""
+        """The span of a value; for a string, only the part between the quotes."""
         if self.kind != "string":
             return self.span
         return Span(self.start + 1, self.end - self.is_closed)
@@ -86,7 +86,7 @@ class Entry:
 
 
 class Slot(NamedTuple):
-    """What may be written at the cursor, and to which object or list and key it belongs."""
+    """What may be written at the cursor, with the object or list and the key to which it belongs."""
 
     role: Role
     owner: Value | None
@@ -156,7 +156,7 @@ class TextTree:
         return None
 
     def token_at(self, offset: int) -> Span:
-        """Return the token at an offset; an empty span between tokens."""
+        """Return the span of the token at an offset. Between tokens, the span is empty."""
         at = bisect_right(self._starts, offset) - 1
         start, end = self._slots[at][:2] if at >= 0 else (0, 0)
         return Span(start, end) if start <= offset < end else Span(offset, offset)
@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return the slot. Where a comma belongs, text counts as the next key, because the comma may be missing."""
+    """Return the slot. If it expects a comma in an object, return it as a slot for the next key instead."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 
@@ -244,7 +244,7 @@ def _is_closed(token: str) -> bool:
 
 
 def _content(token: str) -> str:
-    """Return the content of a string token without quotes; other tokens unchanged."""
+    """Return a string token's content, without quotes. Other tokens are returned unchanged."""
     if not token.startswith('"'):
         return token
     bare = token[1:-1] if _is_closed(token) else token[1:]

@@ -36,7 +36,7 @@ _MOST_CHARACTERS: Final = 1 << 17
 
 
 class SetProblems(NamedTuple):
-    """The problems in a set, by file. Files without problems are omitted."""
+    """The problems in a set, by file. Only files with problems are listed."""
 
     of_files: dict[Path, list[Problem]]
     """Violations of rules about a single file."""
@@ -46,7 +46,7 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """The cached result of reading a file, with the inputs that determined it."""
+    """A cached result of reading a file, and the state of the inputs that led to it."""
 
     stamp: tuple[object, ...]
     result: ReadResult
@@ -66,15 +66,15 @@ class Workspace:
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
-        """Replace the content of a file by the editor's, whether or not it has been saved."""
+        """Replace the content of a file by the editor's content, which may be unsaved."""
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
-        """Drop the editor's content, so that the file on disk is used."""
+        """Drop the editor's content, so that the file on disk counts again."""
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a workspace in which some files have other content, to check a change."""
+        """Return a copy of the workspace in which some files have other content, to check the effect of a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -106,7 +106,7 @@ class Workspace:
         return known[1]
 
     def spec_set(self, path: Path) -> SpecSet | None:
-        """Return the spec set of a file, or None. Raises SettingsError like `settings`."""
+        """Return the spec set that contains a file; None if there is none. Raises SettingsError like `settings`."""
         sets = self.settings(path).sets
         return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 
@@ -134,7 +134,7 @@ class Workspace:
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return what a file can use from other specs of its set. Raises SpecError like `set_problems`."""
+        """Return what other specs of the set provide to a file. Raises SpecError like `set_problems`."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
@@ -199,7 +199,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """Return the response of a request, or the request of a response, by the API key."""
+        """Return the response of a request, or the request of a response, found by their API key."""
         mine, spec_set = self.message(path), self.spec_set(path)
         wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or wanted is None:
@@ -286,7 +286,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """Return the findings that remain after settings and exemptions. `text_of` returns a file's content."""
+    """Return the findings that are enabled and not excused, as problems. `text_of` returns a file's content."""
     wanted = chosen(findings, specs, settings.lint)
     left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}

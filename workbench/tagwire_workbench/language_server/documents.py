@@ -34,7 +34,7 @@ class Document:
         return types.Range(types.Position(*start), types.Position(*end))
 
     def edit(self, edit: Edit) -> types.TextEdit:
-        """Convert an edit of this document to LSP."""
+        """Convert an edit of this document to an LSP text edit."""
         return types.TextEdit(self.range(edit.span), edit.text)
 
     def span_of(self, problem: Problem, tree: TextTree) -> Span:
@@ -42,7 +42,7 @@ class Document:
         return tree.token_at(self._places.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:
-        """Convert a problem of this document to LSP."""
+        """Convert a problem of this document to an LSP diagnostic."""
         return types.Diagnostic(
             self.range(self.span_of(problem, tree)),
             problem.message,
@@ -54,7 +54,7 @@ class Document:
 
 
 def path_of(uri: str) -> Path:
-    """Return the path of a file URI. A new, unsaved document gets a relative path."""
+    """Return the path of a file URI. For a new, unsaved document, return a relative path."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return Path(path).resolve() if path else Path("untitled:", unquote(urlsplit(uri).path).strip("/") or "new")
 
@@ -65,5 +65,5 @@ def uri_of(path: Path) -> str:
 
 
 def encoding_named(name: str) -> Encoding:
-    """Return the agreed encoding by its protocol name."""
+    """Return the encoding that editor and server agreed on, given its protocol name."""
     return next((each for each in get_args(Encoding) if each == name), "utf-16")

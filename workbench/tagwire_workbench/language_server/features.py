@@ -66,7 +66,7 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return False for tracebacks of rejected requests, because the editor shows the error message anyway."""
+    """Return whether to log a record. Tracebacks of rejected requests are excluded; the editor shows the errors."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
@@ -191,8 +191,8 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
     """Return the other file to which "go to definition" leads; None if there is none.
 
-    This file declares the register or shared struct at the offset. At an API key, it has the response of the request,
-    or vice versa.
+    For a register or shared struct, this is the file that declares it. For an API key, it is the response of the
+    request, or the request of the response.
     """
     tree = TextTree(document.text)
     names = SpecNames(tree)
@@ -257,7 +257,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return an edit of several files. A file named after the renamed struct or register is renamed, too."""
+    """Return an edit of several files. If the declaring file is named after the struct or register, rename it too."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")

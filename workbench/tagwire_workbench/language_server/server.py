@@ -1,7 +1,7 @@
 """The language server, which answers editor requests with `tagwire_workbench.language`.
 
-A file's problems are published as soon as it changes. Finding the problems of its set may require reading many files,
-so another thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
+A file's problems are published as soon as it changes. Checking its set may require reading many files, so another
+thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
 disagreements between editor and server about where lines end.
 """
 
@@ -72,7 +72,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's problems, including problems that the last check of its set found."""
+        """Return a file's problems, including those from the latest check of its set."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
@@ -91,7 +91,7 @@ class SpecServer(LanguageServer):
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Publish the problems in the set of a file, unless something changes first."""
+        """Check the set of a file and publish its problems, unless something changes before."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
@@ -114,7 +114,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `answer`. If it raises TagwireError, show the error once and return `otherwise`."""
+        """Return the result of `answer`. On a TagwireError, show the error to the user once, and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -124,7 +124,7 @@ class SpecServer(LanguageServer):
             return otherwise
 
     def refused(self, error: TagwireError) -> JsonRpcException:
-        """Return the response to a request that can't be fulfilled. The editor shows its message to the user."""
+        """Return an error response for a request that can't be fulfilled. The editor shows its message to the user."""
         return JsonRpcException(str(error), code=_REFUSED)
 
     def log(self, text: str) -> None:
@@ -132,7 +132,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor; only its own errors if it is not open."""
+        """Send a file's problems to the editor. If the file is not open, send only its own errors."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

@@ -1,4 +1,4 @@
-"""The answers of a script, checked when the script is read and completed when a request arrives."""
+"""The answers of a script: they are checked when the script is read, and completed when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -39,7 +39,7 @@ class AnswerMaker:
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
-        """Return the reply to a request. Raises TagwireError for values that do not fit."""
+        """Return the reply to a request. Raises TagwireError for values that do not fit the message."""
         return Reply(
             None if self.body is None else partial_from_json(self.response, evaluated(self.body, scene)),
             header=self._header_fields(evaluated(self.header, scene)),
@@ -50,7 +50,7 @@ class AnswerMaker:
         )
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Convert the JSON values of header fields, by attribute name."""
+        """Convert header fields, given by attribute name, from JSON."""
         names = _header_names(self.response_header)
         made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
         return {name: getattr(made, name) for name in header}
@@ -62,7 +62,7 @@ class AnswerMaker:
     # ------------------------------------------------------------ checks
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report the errors that can be found without a request."""
+        """Report all errors that can be found before a request arrives."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -99,9 +99,9 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Report the errors that `read` raises for those parts of a value that don't depend on a request.
+        """Report the errors that `read` raises for a value, except for parts that depend on a request.
 
-        `cls` is the class of the structs in the value. Paths in errors begin with `path`, which is the value's own.
+        `cls` is the class of the structs in the value. Paths in errors begin with `path`, the path of the value.
         """
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
@@ -116,7 +116,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value's JSON without the parts that depend on a request. The keys of these parts are checked.
+        """Return a value's JSON without the parts that depend on a request. Only the keys of these parts are checked.
 
         `cls` is the class of the structs in the value.
         """

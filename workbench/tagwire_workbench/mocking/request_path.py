@@ -37,7 +37,7 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Add the steps of a part of the path. Returns the struct class to which they lead."""
+        """Add one part of a dotted path to the steps. Returns the struct class to which the part leads, if any."""
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")
@@ -60,7 +60,7 @@ class RequestPath:
         return ABSENT if found is ABSENT else field_to_json(found, request.version)
 
     def json(self, request: Received) -> Any:
-        """Return the value at this path of a request, as JSON; None if there is none."""
+        """Return the value at this path of a request, as JSON. If there is none, return None, which means null."""
         found = self.value(request)
         return None if found is ABSENT else found
 

@@ -59,7 +59,7 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_error((*steps, key), f"unknown key {key!r}{near(key, known)}", of_key=True)
         case "required":
-            for key in error.validator_value:  # one error per missing key
+            for key in error.validator_value:  # one error for each missing key
                 if key not in error.instance:
                     tree.add_error(steps, f"the key {key!r} is missing")
         case "type":
@@ -113,9 +113,10 @@ class Script:
 
 
 class _RuleReader:
-    """Reads a rule and adds it to the peer. Errors in the rule are added to the tree.
+    """Reads a rule of the script and adds it to the peer. Errors in the rule are recorded in the script's tree.
 
-    `kept` holds the values that rules store while the peer runs, and `names` all names under which they can be stored.
+    `kept` holds the values that rules store while the peer runs. `names` lists all names under which they can be
+    stored.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -150,7 +151,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Return the path to a request value in `text`. If the path is invalid, report it and return None."""
+        """Parse the path of a request value in `text`. If the path is invalid, report it and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
@@ -173,7 +174,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that stores the values that the rule keeps, and then answers a request."""
+        """Return a function that stores the values that the rule keeps, and then answers the request."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

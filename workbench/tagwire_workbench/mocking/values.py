@@ -31,7 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """The context for checking values: the request and header classes, and the names that rules keep."""
+    """The context for checking values: the classes of request and header, and the names of kept values."""
 
     request: type[Message]
     header: type[Message]
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The context for creating values: the request, and the values kept so far."""
+    """The context for creating values: the request, and the values kept from earlier requests."""
 
     request: Received
     kept: dict[str, Any]
@@ -47,7 +47,7 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A value that is created when a request arrives."""
+    """A value that can only be created when a request arrives."""
 
     make: Callable[[Scene], Any]
 
@@ -57,7 +57,7 @@ _FAULTY: Final = Later(lambda _: None)
 
 
 class ValueReader:
-    """Reads the values of a rule, and adds errors in them to the script's tree."""
+    """Reads the values of a rule. Errors in them are recorded in the script's tree."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree
@@ -78,7 +78,7 @@ class ValueReader:
 
 
 def evaluated(value: Any, scene: Scene) -> Any:
-    """Return a value in which each `Later` has been made for a request."""
+    """Return a value in which each `Later` is replaced by the value for this request."""
     if isinstance(value, Later):
         return value.make(scene)
     if isinstance(value, dict):
@@ -175,7 +175,7 @@ def _integer(value: dict[str, Any], key: str, default: int) -> int:
 
 
 def _plain(value: Any, setting: Setting) -> bytes | None:
-    """Return the bytes of a string, or of an object with $hex or $text, in a record's key, value or header."""
+    """Return the bytes of a record's key, value or header, given as a string or as an object with $hex or $text."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -187,7 +187,7 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
 
 
 class Form(NamedTuple):
-    """A kind of object in scripts. `read` checks such an object and returns its value."""
+    """A kind of special object in scripts. `read` checks an object of this kind, and returns its value."""
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
@@ -208,7 +208,7 @@ FORMS: Final = {
 
 
 def _form_of(value: Any) -> str | None:
-    """Return the form's own key, which begins with `$`; None for a plain value."""
+    """Return the key of the object that begins with `$` and names its form; None for a plain value."""
     if not isinstance(value, dict):
         return None
     return next((key for key in value if key.startswith("$")), None)

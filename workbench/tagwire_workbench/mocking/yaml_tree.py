@@ -26,7 +26,7 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 
 
 class _Scalar(NamedTuple):
-    """A type of scalar other than strings."""
+    """A scalar type other than string."""
 
     name: str
     pattern: str
@@ -79,7 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or its key. If the file lacks it, use the nearest enclosing value."""
+        """Add an error at a value or at its key. If the file has no such value, use the nearest enclosing value."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -88,7 +88,7 @@ class Tree:
 
     @contextmanager
     def errors_of(self, steps: Steps) -> Generator[None]:
-        """Catch a TagwireError in the block, and add it as an error of the value."""
+        """Catch a TagwireError raised in the `with` block, and add it as an error of the value."""
         try:
             yield
         except TagwireError as error:
@@ -102,7 +102,7 @@ class Tree:
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML with the scalars of YAML 1.2, and limited nesting."""
+    """A PyYAML loader with the scalars of YAML 1.2 and a limit on nesting."""
 
     depth = 0
 
@@ -169,7 +169,7 @@ class _Maker:
             raise ScriptError(
                 f"{self.tree.file}:{place.line}:{place.column}: an alias that refers to its own container"
             )
-        if len(self.around) >= _DEEPEST:  # aliases can nest deeper than the loader's limit
+        if len(self.around) >= _DEEPEST:  # aliases can nest values deeper than the loader's limit
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
@@ -217,7 +217,7 @@ class _Maker:
 
 
 def _text(text: str) -> str | None:
-    """Join surrogate pairs, which JSON uses, into characters; None if a surrogate is unpaired."""
+    """Convert surrogate pairs, as in JSON's escapes, to characters; None if a surrogate is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

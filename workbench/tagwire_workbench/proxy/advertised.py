@@ -29,7 +29,7 @@ _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
 
 
 class Advertised:
-    """Rewrites the responses of one package's messages."""
+    """Rewrites the addresses and versions in responses, for the messages of one package."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -81,7 +81,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return selections of the addresses in a version, one for each struct that has an address."""
+        """Return a selection of host and port for each struct in the version that contains an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)
@@ -95,7 +95,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path of each struct with an address, up to the last dot; in any version if `version` is None."""
+    """Yield the path prefix of each struct with an address, such as `brokers[].`, in one version or in any version."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

@@ -1,7 +1,7 @@
 """Write frames to a capture file while they pass.
 
 A thread sends the frames to a separate process, which writes them (`writing`), so the traffic does not wait for the
-disk. But if too many bytes are pending, `add` blocks the traffic, so that no frame is left out and memory is limited.
+disk. However, if too many bytes are pending, `add` blocks the traffic, so that memory is limited and no frame is lost.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CaptureFile:
         self._thread.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """Start the writing process. It ignores interrupts, and ends when everything is written."""
+        """Start the writing process. It ignores interrupts, and ends when it has written everything."""
         command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
         try:
             with self.path.open("xb") as file:
@@ -114,17 +114,17 @@ class CaptureFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close the file. If an error occurred before anything was written, delete the file."""
+        """Close the file. If an error occurred before any frame was recorded, delete the file."""
         self.close()
         if kind is not None and not any(self.counts.values()):
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Send frames to the writing process, and wait for its end."""
+        """Send frames to the writing process, and then wait until it ends."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # the process has ended; its stderr contains the reason
+        with suppress(OSError), process.stdin:  # the process has ended, and its stderr contains the reason
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
@@ -135,7 +135,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Return pending frames, at most about `_AT_ONCE` bytes; empty at the end."""
+        """Wait for pending frames, and return at most about `_AT_ONCE` bytes of them; an empty list at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)
@@ -167,7 +167,7 @@ class CaptureFile:
             rest = rest[self._process.stdin.write(rest) or 0 :]
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
-        """Return the frame without secrets; None if the frame can't be read."""
+        """Return the frame without secrets. If the frame can't be read, report this and return None."""
         if self._redaction is None or frame.is_close:
             return frame
         try:
@@ -187,7 +187,7 @@ class CaptureFile:
 
 
 def _widen(pipe: int) -> None:
-    """Enlarge a pipe beyond the usual 64 KB if possible, for fewer switches between the processes."""
+    """Enlarge a pipe beyond the usual 64 KB if possible, so that the processes switch less often."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 

@@ -1,7 +1,7 @@
 """A connection through a proxy, without I/O: bytes from one side go in, and bytes for the other side come out.
 
 Requests pass unchanged, and each response is paired with its request. A response that advertises addresses is held back
-until it is complete, and then rewritten. Bytes that are not a frame also pass unchanged.
+until it is complete, and then rewritten. Bytes that do not form frames also pass unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_WAITING: Final = 10_000
 
 
 class PassedRequest(NamedTuple):
-    """What must be known about a request when its response arrives."""
+    """The properties of a request that are needed when its response arrives."""
 
     api_key: int
     version: int
@@ -76,7 +76,7 @@ class ProxyConnection:
             self._proxy.record_close(closed)
 
     def _request(self, frame: bytes, offset: int) -> bytes:
-        """Record a request, and expect a response to it."""
+        """Record a request, and remember it for pairing with its response."""
         if len(frame) < HEAD // 2:
             self._note("from the client", f"byte {offset}: expected a request, got {len(frame)} bytes")
             return frame
@@ -97,7 +97,7 @@ class ProxyConnection:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
-        except TagwireError:  # an unknown API, or not a header; the frame is recorded anyway
+        except TagwireError:  # an unknown API, or not a request header; the frame is recorded anyway
             return None
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None
@@ -106,7 +106,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find the request of a response, and hold the response back if its addresses may need to be changed."""
+        """Find the request of a response that begins. Hold the response back if it may contain addresses to change."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
@@ -115,7 +115,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Report the connection's first response without a request."""
+        """Report a response without a request, but only the first on the connection."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(

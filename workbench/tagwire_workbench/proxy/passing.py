@@ -2,7 +2,7 @@
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
 until they are complete. All frames are also collected, and recorded after they were sent. The collected bytes count
-against a `Budget` that all connections share. A frame that exceeds it is passed on but not recorded.
+against a `Budget` that all connections share. A frame that would exceed the budget is passed on, but not recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """What to do with a frame that begins."""
+    """How to handle a frame whose first bytes have arrived."""
 
     is_held: bool
     """Whether to hold the frame back until it is complete."""
@@ -42,8 +42,8 @@ class Begun(NamedTuple):
 class Passing:
     """Finds the frames in one direction of a connection.
 
-    `begins` is called with the first bytes of a frame, at most eight, and `note` with problems. After an invalid size,
-    all bytes pass unchanged.
+    `begins` is called with the first bytes of each frame, at most eight. `note` is called with problems. After an
+    invalid size, all bytes pass unchanged.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Handle a frame that arrived alone and complete, as most small frames do."""
+        """Handle data that is exactly one frame, as it is for most small frames."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:HEAD])
@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Add missing bytes of a frame's size or first bytes. Returns the position of the bytes after them."""
+        """Add missing bytes of a frame's size or first bytes. Returns the position after the added bytes."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -166,7 +166,7 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Add a part to a frame. Small parts are joined, because every object takes additional memory."""
+        """Add a part to a frame. Small parts are joined, because each object takes memory of its own."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -175,7 +175,7 @@ class Passing:
             parts.append(bytearray(part))
 
     def _give_up(self, going: _Going) -> None:
-        """Stop collecting the current frame, and pass it on."""
+        """Stop collecting the current frame, and pass its bytes on unchanged."""
         changes = ", and its addresses are unchanged" if self._is_held else ""
         self._note(
             f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
@@ -200,7 +200,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # end earlier frames first
+                self._end_passed()  # record earlier frames first
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -215,7 +215,7 @@ class Passing:
 
 
 class _Going:
-    """Collects the bytes to send. Adjacent parts are merged, because each part may wake its receiver."""
+    """Collects the bytes to send. Adjacent parts are merged, because each part sent may wake the receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -223,14 +223,14 @@ class _Going:
         self._begin = self._end = 0
 
     def add(self, begin: int, end: int) -> None:
-        """Add a range of the incoming bytes."""
+        """Add the range of incoming bytes from `begin` to `end`."""
         if begin != self._end:
             self._flush()
             self._begin = begin
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Add bytes that end at `end` and may have begun before the incoming bytes."""
+        """Add `head`, which ends at `end` of the incoming bytes, but may have begun in earlier incoming bytes."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -238,7 +238,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Add bytes that are not part of the incoming bytes."""
+        """Add bytes that do not come from the incoming bytes."""
         self._flush()
         self._parts += parts
 
@@ -256,11 +256,10 @@ def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
-# `keep_freed_memory` is for the processes that pass and write frames.
-#
-# By default, glibc returns the memory of a large frame to the system as soon as it is freed, and takes new pages for
-# the next frame. On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB. The
-# limits of `CaptureFile` and `Budget` also limit the memory that the process keeps.
+# The processes that pass and write frames call `keep_freed_memory`. By default, glibc returns the memory of a large
+# frame to the system when it is freed, and requests new pages for the next frame. On a virtual machine, new pages cost
+# more than passing the frame: several microseconds per 4 KB. The limits of `CaptureFile` and `Budget` also limit how
+# much memory the process keeps.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1
@@ -272,7 +271,7 @@ KEEPING: Final = {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_THRESHOLD_"
 
 
 def keep_freed_memory() -> None:
-    """Make this process keep the memory that it frees. Does nothing without glibc."""
+    """Make this process keep freed memory instead of returning it to the system. Does nothing without glibc."""
     with suppress(OSError, TypeError, AttributeError):  # no such library or function
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_TRIM_THRESHOLD, _KEPT)

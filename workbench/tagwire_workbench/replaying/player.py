@@ -77,10 +77,9 @@ def _key(element: Struct, names: Sequence[str]) -> str:
     return repr([getattr(element, name) for name in names])
 
 
-# The steps of a capture are played in recorded order: requests are sent, and responses awaited.
-#
-# So requests keep their order across connections. A response that the server sends only after another client's request
-# is not awaited too early.
+# The steps of a capture are played in recorded order: requests are sent, and responses awaited. This keeps the order of
+# requests across connections. It also avoids waiting too early for a response that the server only sends after another
+# client's request.
 
 
 class Step(NamedTuple):

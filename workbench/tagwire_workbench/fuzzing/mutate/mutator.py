@@ -61,9 +61,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data`. If `data` is not a valid input, a seed from the corpus is mutated instead.
 
-        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the requested change is
-        not possible in the message, another seed is used. If every result exceeds `max_size`, one is cut off, and it
-        claims nothing. Raises FramingError if the change is not possible in any message.
+        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the message does not
+        allow the requested change, another seed is used. If all results exceed `max_size`, one is cut to this size and
+        makes no claims. Raises FramingError if no message allows the change.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")

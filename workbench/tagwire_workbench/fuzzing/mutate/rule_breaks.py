@@ -113,7 +113,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a string that is longer than Kafka allows. Only compact lengths can express such a length."""
+    """Write a string longer than Kafka allows. Only a compact length can express this; others can't be that large."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None

@@ -15,7 +15,7 @@ from tagwire_workbench.fuzzing.sites import Site, splice
 
 
 def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
-    """Cut the input at a random position inside a message or header. Returns the rest and the expected error."""
+    """Cut the input at a random position in a message or header. Returns the remaining bytes and the expected error."""
     if message.node.length == 0:
         return None
     cut = random.randrange(message.start, message.end)
