@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields. If a field
-# has only a few different values, these are kept too: the values of an error code or isolation level, unlike offsets or
-# names, show what a client or server can do.
+# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields. It also
+# keeps the values of a field that has only a few different ones, such as an error code or isolation level. Unlike
+# offsets or names, these show what a client or server can do.
 
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""

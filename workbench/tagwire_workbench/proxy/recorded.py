@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it. A response thus contains the servers' own addresses."""
+    """A frame as its sender sent it, so a response contains the servers' own addresses."""
 
     connection: int
     """Number of the connection, from 1."""
@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return the parts of a line before and after the correlation ID, which are often the same."""
+    """Return the parts of a line before and after the correlation ID. They are the same for many frames."""
     row = {
         "run": run,
         "conn": connection,

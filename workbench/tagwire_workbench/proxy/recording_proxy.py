@@ -1,4 +1,4 @@
-"""The proxy without I/O, which holds the state that all its connections share. `server` adds sockets."""
+"""The proxy without I/O, which holds the state shared by all connections. The module `server` adds sockets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RecordingProxy:
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
 
     def note(self, problem: str) -> None:
-        """Report a problem. Only the first thousand are kept and reported. Any thread may call this."""
+        """Report a problem. Only the first thousand are kept and reported. May be called from any thread."""
         self.problem_count += 1
         if len(self.problems) >= _PROBLEMS_KEPT:
             return

@@ -80,8 +80,8 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Unlike `create_server`, this is synchronous: the response that contains the address must wait for the
-        # listener.
+        # Unlike `create_server`, this is synchronous, because the response with the address must not be sent before the
+        # listener exists.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -107,7 +107,7 @@ class _Listeners:
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """Return the proxy's address for an advertised server, with the host that the client connected to."""
+        """Return the proxy's address for an advertised server. Its host is the one that the client connected to."""
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port
@@ -130,13 +130,13 @@ class _Listeners:
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
-        """Run a coroutine until it or the proxy ends."""
+        """Run a coroutine until it ends, or until the proxy is closed."""
         task: asyncio.Task[None] = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server once until it is reached again, since clients retry many times a second."""
+        """Report an unreachable server once, until it is reached again. Clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
@@ -150,7 +150,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # transports report their end in the loop's next iteration
+        await asyncio.sleep(0)  # let the transports report their end
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -161,7 +161,7 @@ class _Listeners:
 
 
 class _Link:
-    """The sockets of a client and of its server, and the connection between them."""
+    """The sockets of a client and of its server, and the `ProxyConnection` between them."""
 
     def __init__(self, listeners: _Listeners, server: Address) -> None:
         self.listeners = listeners
@@ -172,7 +172,7 @@ class _Link:
         self.connection: ProxyConnection | None = None
 
     def begin(self) -> None:
-        """Connect to the server. The client is not read before the server has accepted the connection."""
+        """Connect to the server. Nothing is read from the client until the server has accepted the connection."""
         transport = self.client.transport
         assert transport is not None
         came_to = transport.get_extra_info("sockname")[0]
@@ -205,7 +205,7 @@ class _Link:
         self.client.resume("connecting")
 
     def close(self) -> None:
-        """Record that the connection has closed, unless the proxy itself closed it."""
+        """Record that the connection has closed, unless the proxy itself aborted it."""
         if self in self.listeners.links and self.connection is not None:
             self.connection.close()
         self.listeners.links.discard(self)
@@ -244,9 +244,9 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """Tell the other side that this side has finished sending. The other side may continue to send."""
+        """Tell the other side that this side has finished sending. The other side may still send."""
         self._end()
-        return True  # keep the socket open
+        return True  # asyncio would otherwise close the socket
 
     def pause_writing(self) -> None:
         self.other.pause("writing")
@@ -266,7 +266,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side until `resume` was called for every reason."""
+        """Stop reading from this side until `resume` has been called for every reason to pause."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -291,6 +291,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # even if nothing can be sent, the frames must be recorded
+        for part in parts:  # generating the parts records the frames, even if nothing can be sent
             if to is not None and not to.is_closing():
                 to.write(part)

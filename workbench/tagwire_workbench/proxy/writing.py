@@ -40,7 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield the lines of each member, in pieces, and whether the member became large early."""
+    """Yield the lines of each gzip member, in pieces, and whether the member reached its maximum size early."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -75,7 +75,7 @@ def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _line(start: bytes, frame: memoryview) -> list[bytes]:
-    """Return a line, in pieces."""
+    """Return the line of a frame in pieces, which avoids one large copy."""
     return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 
@@ -87,7 +87,7 @@ def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield the pieces as an uncompressed gzip member. For this, zlib would take four times as long."""
+    """Yield the pieces as an uncompressed gzip member. This takes a quarter of the time that zlib takes for it."""
     yield _GZIP_HEAD
     size = check = 0
     for piece in pieces:
@@ -112,7 +112,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # This call starts writing pages to disk. The next call drops them from the cache.
+        # The first call starts writing pages to disk, and the next call drops them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
@@ -125,7 +125,7 @@ def main(is_compressed: bool) -> None:
         _write(b"".join(pack(pieces) if is_compressed else pieces))
         is_empty = False
     if is_compressed and is_empty:
-        _write(b"".join(_compressed([])))  # gzip rejects a file without members, so write an empty one
+        _write(b"".join(_compressed([])))  # gzip rejects a file without members
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class _Path(NamedTuple):
 
 
 class Ignored:
-    """Paths of fields that may differ: `brokers[].host`, `MetadataResponse.cluster_id`, `header.unknown_tags`."""
+    """Paths of fields that may differ, such as `brokers[].host` or `MetadataResponse.cluster_id`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
         """Parse paths. Raises SelectionError for a path that none of these responses has.
@@ -90,7 +90,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
 
 
 def response_name(registry: "Registry", api_key: int) -> str:
-    """Return the name of a response. If the package lacks it, the name contains the API key."""
+    """Return the name of a response. If the package lacks the response, return a name with the API key."""
     try:
         return registry.response(api_key).NAME
     except UnknownMessageError:
@@ -106,9 +106,9 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the fields that differ from the recorded response. IDs that differ are mapped for later messages.
+    """Return the fields that differ from the recorded response. Learns the IDs in both for mapping later messages.
 
-    If one of the responses can't be read, their bytes are compared.
+    If the recorded response can't be read, only the bytes are compared.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -128,7 +128,7 @@ def answer_differences(
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal, except for the time at which the server wrote control batches."""
+    """Return whether two values are equal. The times at which the server wrote control batches may differ."""
     if same(one, other) or not (isinstance(one, bytes) and isinstance(other, bytes)):
         return same(one, other)
     try:
@@ -145,7 +145,7 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether all errors in a response are retriable, unlike those in the recorded response."""
+    """Return whether all errors in a response are retriable, unless this is also true of the recorded response."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # group leaders only; partition leaders are numbers
+    "leader": "member",  # only group leaders, because partition leaders are numbers
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
@@ -42,7 +42,7 @@ _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 
 
 class IdMapping:
-    """Maps recorded IDs and epochs to those of the target server."""
+    """Maps recorded IDs and epochs to the IDs and epochs of the target server."""
 
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
@@ -52,7 +52,7 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Learn the IDs in two corresponding responses. Known IDs keep their mapping.
+        """Learn which recorded IDs correspond to which received IDs. Known IDs keep their mapping.
 
         An ID that occurs in both responses is mapped to itself. Other IDs are paired by the names next to them.
         """
@@ -77,7 +77,7 @@ class IdMapping:
                 self._learn_epoch(row, recorded, received)
 
     def request(self, frame: bytes) -> bytes:
-        """Return a recorded request with the server's IDs. It is unchanged if it can't be read or encoded again."""
+        """Return a recorded request with the server's IDs, or unchanged if it can't be read or encoded again."""
         if not self._is_needed:
             return frame
         try:
@@ -91,7 +91,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the server's IDs. If nothing differs, return the same object."""
+        """Return a recorded message or struct with the server's IDs; the same object if nothing changes."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -152,7 +152,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of elements with the same keys, and then the pairs of other elements, by position."""
+    """Yield pairs of elements with equal keys, and then pair the remaining elements by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -172,7 +172,7 @@ def _is_id(row: "FieldRow", value: object) -> bool:
 
 
 def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
-    """Yield the IDs in a struct, each with its kind."""
+    """Yield the IDs in a struct and its nested structs, each with its kind."""
     for row in holder.FIELDS:
         value = getattr(holder, row.name)
         if _is_id(row, value):
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the struct's ID of this kind. An epoch in the struct belongs to this ID."""
+    """Return the struct's ID of this kind, to which an epoch in the same struct belongs."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

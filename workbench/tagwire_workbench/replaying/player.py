@@ -52,9 +52,9 @@ _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
-    """Pair elements that have the same key. An element that only one side has is paired with MISSING.
+    """Pair elements that have the same key. An element without a partner is paired with MISSING.
 
-    Elements without unique keys are paired by position. So are arrays of equal length that have no keys in common.
+    If no key is unique, elements are paired by position. So are arrays of equal length that have no keys in common.
     """
     for names in _choices([*recorded, *received], keys):
         ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
@@ -103,7 +103,7 @@ class Step(NamedTuple):
 
 
 def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
-    """Yield the steps of a capture. Responses whose request is missing are left out. Raises CaptureError."""
+    """Yield the steps of a capture. Responses without a recorded request are left out. Raises CaptureError."""
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:
@@ -152,9 +152,9 @@ async def play(
 ) -> AsyncGenerator[Answer]:
     """Send the requests, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent no earlier than in the
-    recording, measured from the first request. For up to `retry` seconds, a request is sent again while its answer
-    `is_retriable`. Raises UnreachableServerError.
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent earlier after the first
+    request than in the recording. For up to `retry` seconds, a request is sent again as long as `is_retriable` is true
+    of its answer. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
@@ -205,14 +205,14 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that returns how many seconds too early a request is; 0 for steps without a time."""
+    """Return a function that returns how many seconds too early a step is; 0 for steps without a time."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
 
 
 class _Connection:
-    """A connection to the server, up to its first failure."""
+    """A connection to the server, which is used until its first failure."""
 
     def __init__(
         self,
@@ -231,11 +231,11 @@ class _Connection:
 
     @property
     def has_ids(self) -> bool:
-        """Whether responses are found by their correlation IDs."""
+        """Whether responses are matched to requests by correlation ID."""
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
-        """Send a request. `answer` reports errors."""
+        """Send a request. Errors are not raised here, but reported by `answer`."""
         if self._failure:
             return
         if again:
@@ -249,7 +249,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """Wait for the server's response that corresponds to a recorded response."""
+        """Wait for the server's response that corresponds to the recorded response."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
@@ -262,7 +262,7 @@ class _Connection:
         return Answer(step, None, self._failure)
 
     async def close(self) -> None:
-        """Close the connection after everything was sent, and wait until it is closed."""
+        """Close the connection after sending everything, and wait until it is closed."""
         if not self._failure:
             self._writer.close()
             with suppress(OSError):  # includes TimeoutError

@@ -1,6 +1,6 @@
-"""The results as a self-contained HTML page. Bars are plain elements; colors follow the reader's settings.
+"""The results as a self-contained HTML page. Bars are plain elements; colors follow the viewer's light or dark mode.
 
-All texts and numbers are computed in this module; the template only prints them.
+All strings and numbers are computed in this module; the template only prints them.
 """
 
 import math
@@ -15,15 +15,14 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
-# Bar plots for the page. Positions and widths are computed as percentages here, and the template prints them.
-#
-# Plots that are compared with each other share one scale.
+# Bar plots for the page. This module computes positions and widths as percentages, and the template prints them. Plots
+# that readers should compare share a scale.
 
 _MOST_TICKS = 5
 
 
 class Bar(NamedTuple):
-    """A bar, with its start and width as percentages of the plot."""
+    """A bar of a plot. Its start and width are percentages of the plot's width."""
 
     kind: str
     """The CSS class of the bar, which depends on what it shows."""
@@ -34,14 +33,14 @@ class Bar(NamedTuple):
 
 
 class BarRow(NamedTuple):
-    """A group of bars with a label, one below the other."""
+    """A labeled row of a plot, with its bars below each other."""
 
     name: str
     bars: list[Bar]
 
 
 class Scale(NamedTuple):
-    """An axis that always contains 0."""
+    """The range of an axis, which always contains 0."""
 
     low: float
     high: float
@@ -71,7 +70,7 @@ class Plot(NamedTuple):
 
 
 def scale_of(values: Iterable[float], unit: str) -> Scale:
-    """Return an axis with round ticks that contains 0 and all values."""
+    """Return an axis that contains 0 and all values, with ticks at round numbers."""
     found: Sequence[float] = (0.0, *values)
     low, high = min(found), max(found)
     if low == high:
@@ -82,7 +81,7 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
 
 
 def _step(least: float) -> float:
-    """Return the lowest of 1, 2, 5, 10, 20, ... that is at least `least`."""
+    """Return the lowest of the numbers 1, 2, 5, 10, 20, ... that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least)
 
@@ -113,7 +112,7 @@ def render_page(summary: Summary) -> str:
 
 
 def _answers(summary: Summary) -> Iterator[str]:
-    """Yield the main results as sentences."""
+    """Yield sentences that answer the main questions of a measurement."""
     total = summary.total
     for how, before, after in (
         ("With compression", total.packed_before, total.packed_after),
@@ -175,7 +174,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
 
 
 def _shares(measure: Measure) -> tuple[float, float]:
-    """Return the percentages saved, with and without compression."""
+    """Return the percentages of bytes saved, with and without compression."""
     return (
         percent(measure.saved_packed, measure.packed_before),
         percent(measure.saved_unpacked, measure.unpacked_before),
@@ -194,7 +193,7 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    """Return the table cells of a measure, in column order."""
+    """Return a measure as table cells, in column order."""
     packed, unpacked = _shares(measure)
     return (
         f"{measure.batches:,}",

@@ -1,4 +1,4 @@
-"""The results of `tagwire whatif` in report order, with the numbers for every form of output."""
+"""The results of `tagwire whatif` in the order of the report, with the numbers that all output forms share."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """A group of measures, one for each value of a property of batches."""
+    """A group of measures, one for each value of some property of batches, such as the codec or the topic."""
 
     title: str
     rows: list[tuple[str, Measure]]
@@ -18,7 +18,7 @@ class Section(NamedTuple):
 
 
 class Summary:
-    """All results of a measurement. `top` limits the number of topics."""
+    """All results of a measurement. `top` limits how many topics are listed."""
 
     def __init__(self, found: WhatIf, top: int) -> None:
         self.found = found
@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return each measure with its name, highest savings first."""
+        """Return the measure of each group with the group's name, highest savings first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
@@ -54,16 +54,16 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Number of batches for each number of bytes saved in the header."""
+        """Pairs of a number of bytes saved in the batch header, and the number of batches that save it."""
         return sorted(self.total.head_saved.items())
 
     @property
     def speed(self) -> float:
-        """Bytes that were read and converted per second of processor time."""
+        """Bytes read and converted per second of processor time."""
         return self.total.bytes / self.total.seconds if self.total.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the total and every kind of batch as a JSON-compatible dict."""
+        """Return the total, and the measures of each kind of batch, as a JSON-compatible dict."""
         kinds = [kind._asdict() | measure.to_json() for kind, measure in sorted(self.found.measures.items())]
         return {
             "to": self.to,
@@ -78,12 +78,12 @@ class Summary:
 
 
 def percent(part: int, whole: int) -> float:
-    """Return `part` in percent of `whole`; 0 if `whole` is 0."""
+    """Return `part` as a percentage of `whole`; 0 if `whole` is 0."""
     return 100 * part / whole if whole else 0.0
 
 
 def print_summary(summary: Summary) -> None:
-    """Print the question, a table for each property, and losses in the new format."""
+    """Print the measured question, a table for each property, and what the new format can't represent."""
     say(summary.question)
     say()
     for section in (*summary.sections, None):

@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-        `keys` lists messages and versions whose inputs begin with API key and version. Each such beginning becomes a
-        token. If several tokens have the same bytes, only the first is returned.
+    `keys` lists messages and versions whose inputs begin with API key and version. Each such beginning becomes a
+    token. If several tokens have the same bytes, only the first is returned.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:
