@@ -1,9 +1,9 @@
 """Generate the files of a package from a folder of specs, in one call.
 
-Each spec is a separate task (read, validate, render), whose result can come from the cache or from another process. The
-rules for the whole folder and the modules of the package itself follow, and only need summaries of the messages. Tasks
-import the readers and renderers, so a run in which everything is cached imports neither lark, jsonschema, jinja2 nor
-black.
+Each spec is a separate task (read, validate, render), whose result can come from the cache or from another process.
+Rules for the whole folder and modules of the package itself come afterwards, and only need summaries of the messages.
+Tasks import the readers and renderers, so a run in which everything is cached imports neither lark, jsonschema, jinja2
+nor black.
 """
 
 import json

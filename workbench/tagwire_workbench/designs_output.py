@@ -1,4 +1,4 @@
-"""Read design specs from paths, and print findings in the same forms as problems of specs."""
+"""Read design specs from paths, and print findings in the same formats as problems in specs."""
 
 from collections.abc import Sequence
 from pathlib import Path

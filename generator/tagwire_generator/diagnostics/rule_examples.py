@@ -75,7 +75,7 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
 
 
 def _base(rule: str) -> dict[str, str]:
-    """Return the keys that the examples of a rule leave out."""
+    """Return the default keys that the examples of a rule may leave out."""
     if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE

@@ -1,8 +1,8 @@
 """The files of a new protocol project, for `tagwire init`.
 
-They are specs of a first request and its response, their golden bytes, settings, commit hooks and CI, from the
-templates in `templates/project`. Existing files are never replaced. If there is a pyproject.toml, the settings are
-appended to it.
+These are the specs of a first request and its response, their golden bytes, settings, commit hooks and CI, rendered
+from `templates/project`. Existing files are never replaced. If there is a pyproject.toml, the settings are appended to
+it.
 """
 
 import keyword
@@ -97,7 +97,7 @@ def _check_name(name: str) -> None:
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
-    """Return the template's sections that a pyproject.toml does not have."""
+    """Return the sections of the template that a pyproject.toml lacks."""
     document = _toml(file, text)
     tool = document.get("tool", {})
     tool = tool if isinstance(tool, dict) else {}

@@ -64,8 +64,8 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs of the message's set, named by their paths. If the matching request or response would not have
-    the version, it also gains the version. `released` are further releases to check.
+    `files` are all specs of the message's set, named by their paths. If the matching request or response lacks the new
+    version, it is planned to get it too. `released` are further releases that must not be broken.
 
     Raises SpecError for a message that can't have another version, an unknown position, a change that violates a rule
     (`problems` lists all violations), and a change to released versions.

@@ -44,7 +44,7 @@ class SpecEdit:
         self._edits.append((start, self._end(start), inline(value)))
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        """Insert an entry into a list of objects before the entry at `index`; at the end if there is no such entry."""
+        """Insert an entry before the entry at `index` of a list of objects, or at the end if the list is shorter."""
         if not items.items:
             self._insert_only(items, entry)
         elif index == 0:

@@ -48,7 +48,7 @@ class Check:
         return {*self.old.specs, *self.old.invalid, *self.new.specs, *self.new.invalid, *self.known}
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return all findings. A message whose spec is invalid on one side is not compared."""
+        """Return all findings. A message is not compared if its released or its current spec is invalid."""
         refused = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
         found: Sequence[Finding] = ()
         if not self.is_one_message:

@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return the name and type by which lock files identify the holder of a tag."""
+    """Return the name and type by which lock files identify a tagged field."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -75,7 +75,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe a different old field with this tag. Return None without one, or if layouts prove the change."""
+    """Describe another old field that had this tag; None if there is none, or if layouts prove the change."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe what the tag was retired from. Return None if the tag is not retired, or was retired from this field."""
+    """Describe the field that had this tag before; None if the tag is not retired, or if the field is the same."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None

@@ -74,8 +74,7 @@ class Memory:
         """Save which messages passed, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Findings name messages, not files. A file named differently from its message can't be matched, so check it
-        # always.
+        # A finding names a message, so a file named differently from its message can't be found: always check it.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

@@ -81,7 +81,7 @@ class SpecReader:
         return found
 
     def _add_imported(self, found: SpecSources, spec: MessageSpec, shared: SharedStructs) -> None:
-        """Add the shared structs that a spec imports."""
+        """Add the shared structs that a spec imports, and their texts, to the result."""
         for each in spec.imports:
             struct, known = shared.read(each.name).message, shared.get(each.name)
             if struct is not None and known is not None:

@@ -9,7 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield each changed field of a union, and each changed union once, with the violated rule and a description."""
+    """Yield changed fields of unions and changed unions, each once, with the violated rule and a description."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in seen or rule == "TW931" or "the field was" in text:

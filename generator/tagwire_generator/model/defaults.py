@@ -1,4 +1,4 @@
-"""Defaults and values of fields, and the rules for them."""
+"""The default values of fields, and the rules for defaults and other values."""
 
 import enum
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StructDefault(enum.Enum):
-    """The type of `STRUCT_DEFAULT`."""
+    """The type of `STRUCT_DEFAULT`, which stands for a struct whose fields have their own defaults."""
 
     STRUCT_DEFAULT = "a struct of its own defaults"
 

@@ -103,7 +103,7 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether null can be allowed in some version. Message rules check whether null requires an extension."""
+        """Whether the field's type allows null at all. Other rules check whether null requires an extension."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property

@@ -37,7 +37,7 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An assigned key and its name. In other attributes, an empty string means that the spec gives no value."""
+    """An assigned key and its name. Other strings are empty if the spec gives no value for them."""
 
     key: int
     name: str
@@ -56,7 +56,7 @@ class RegisterEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterSpec:
-    """A register. Raises InvalidSpec, with "ranges" or "entries" as `key` and an index in that list as `field`."""
+    """A register: a table of named numbers. Raises InvalidSpec, whose `key` and `field` locate a range or an entry."""
 
     name: str
     keys: str

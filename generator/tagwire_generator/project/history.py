@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:
-        """Yield a span for each layout of a redefined version. It is the newest span with this layout."""
+        """For each layout of a redefined version, yield the newest span with this layout."""
         found: dict[str, Span] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

@@ -72,7 +72,7 @@ class Change:
     """The new content; "" for a stale file."""
 
     def diff(self, name: str) -> str:
-        """Return the change as a unified diff, under a name with slashes."""
+        """Return the change as a unified diff. The file name in it has slashes on every system."""
         old = "/dev/null" if self.kind == "new" else f"a/{name}"
         new = "/dev/null" if self.kind == "stale" else f"b/{name}"
         return unified_diff(self.before, self.after, old, new)

@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Create the message, and report violations of its rules. Nothing can be left out and retried any more."""
+    """Create the message, and report violations of its rules. At this stage, invalid values can't be left out."""
     message = None
     violations: tuple[Violation, ...]
     try:

@@ -97,7 +97,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # Names that class bodies define. Within a class, they would hide an import of the same name.
+        # Names defined in the class bodies, which would hide imports of the same name there.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -274,7 +274,7 @@ class DataViews:
 
 
 def literal(value: object) -> str:
-    """Return a default as a Python expression. UUID defaults have `uuid_literal`."""
+    """Return a default as a Python expression. For UUIDs, use `uuid_literal`."""
     if isinstance(value, bytes) and len(value) > 4 and not any(value):
         return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)

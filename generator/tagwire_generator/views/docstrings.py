@@ -83,7 +83,7 @@ def field_doc(field: FieldSpec, about: str) -> str:
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
-    """Return a docstring from a spec's description and facts.
+    """Return a docstring from a spec's description and facts, such as the wire type and the versions.
 
     The facts follow the description in parentheses, so that `message.field_docs` can find the description. Without a
     description, the docstring consists of the facts. Further sentences are separate paragraphs.
@@ -210,7 +210,7 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 class StructNames:
     """Assigns names to a module's functions. Equal struct layouts share one, named after the first version with it.
 
-    Many struct names begin with the message's name.  This prefix is left out (`_read_topic_v0`), unless another struct
+    Many struct names begin with the message's name. This prefix is left out (`_read_topic_v0`), unless another struct
     is already called by the rest of the name.
     """
 

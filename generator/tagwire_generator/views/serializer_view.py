@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """The serializer class of a version. A class with a base class adds nothing to it."""
+    """The serializer class of a version. A class with a `base` only inherits the serializer of another version."""
 
     number: int
     name: str

@@ -77,7 +77,7 @@ def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Return the field with `recordFormats` added, to itself or to its subfields, if it holds records."""
+    """Add `recordFormats` to a field that holds records, or else to its subfields that do."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]

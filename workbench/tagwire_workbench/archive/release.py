@@ -91,9 +91,9 @@ def read_releases(
 ) -> list[Release]:
     """Return the releases in jars and directories, newest first; nothing is written.
 
-    Release and component are taken from each source's name (`kafka-clients-4.4.0.jar`). `component`, for sources whose
-    names lack the component, takes precedence. A jar without specs is an empty source. Raises SpecError; if specs break
-    rules, its `problems` lists the violations in all sources.
+    Release and component are taken from each source's name (`kafka-clients-4.4.0.jar`). `component` is for sources
+    whose names lack the component, and takes precedence over names. A jar without specs is an empty source. Raises
+    SpecError; if specs break rules, its `problems` lists the violations in all sources.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
@@ -135,7 +135,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Return a spec that the reader accepts, without its documentation."""
+    """Convert a spec that the reader accepts to an ImportedSpec, without its documentation."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":

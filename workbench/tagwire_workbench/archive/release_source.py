@@ -1,7 +1,7 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so its contents are not trusted. A jar with an entry name that leads outside the folder is
-rejected, the bytes read are limited, whatever sizes the jar's directory claims, and entry names are never used as
+A jar is a download, so its contents are not trusted. A jar with an entry name that points outside the folder is
+rejected. The number of bytes read is limited, whatever sizes the jar's directory claims. Entry names are never used as
 paths.
 
 The artifact determines a spec's component, which is needed because the coordinators of different components use the
@@ -58,7 +58,7 @@ class SpecText:
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
     """Yield the specs of a jar or directory, sorted by path.
 
-    `component`, for a source whose name lacks the component, takes precedence over the name. Raises SpecError for
+    `component` is for a source whose name lacks the component, and takes precedence over the name. Raises SpecError for
     unreadable or hostile sources.
     """
     if component is not None and not _COMPONENT.fullmatch(component):

@@ -23,8 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
-# Filters test every frame, so these functions avoid a trace, which takes long. If a function can't decide without a
-# trace, its caller uses the explanation of the frame.
+# Filters test every frame, so these functions avoid creating a trace of the frame, which is slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:

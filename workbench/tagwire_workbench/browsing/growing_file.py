@@ -42,7 +42,7 @@ class PlainFile:
         return data
 
     def at(self, start: int, size: int) -> bytes:
-        """Return `size` bytes at a position; fewer if the file ends before."""
+        """Return `size` bytes at a position; fewer if the file ends first."""
         parts = []
         while size and (data := _read(self._file, self.path, size, start)):
             parts.append(data)

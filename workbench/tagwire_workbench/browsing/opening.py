@@ -68,7 +68,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_batch(head: bytes) -> bool:
-    """Return whether offset, length and magic byte could be a batch's. In text files, they are far too large."""
+    """Return whether a file may begin with a batch. For text files, the offset and length would be far too large."""
     if len(head) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)

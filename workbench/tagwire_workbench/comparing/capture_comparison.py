@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields. It also
-# keeps the values of a field that has only a few different ones, such as an error code or isolation level. Unlike
-# offsets or names, these show what a client or server can do.
+# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields.
+# `CaptureUsage` keeps the values of a field if they are few, because such values show what a peer supports.
 
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""
@@ -63,7 +62,7 @@ class CaptureUsage:
     """The messages, versions, fields and values that a capture uses."""
 
     def __init__(self, registry: "Registry", lines: "Iterable[CapturedFrame]") -> None:
-        """Count what the frames use. Raises CaptureError for an invalid line of the capture."""
+        """Collect the messages, versions, fields and values in the frames. Raises CaptureError for an invalid line."""
         self.frames = 0
         self.unreadable: Counter[str] = Counter()
         """Number of unreadable frames, by message."""

@@ -22,7 +22,7 @@ class Design:
 
 
 def collide(designs: Sequence[Design]) -> list[Finding]:
-    """Return the conflicts between every two of the designs."""
+    """Return the conflicts between each pair of designs."""
     found: list[Finding] = []
     for one, other in combinations(designs, 2):
         found += _pair(one, other)

@@ -59,7 +59,7 @@ class Finding:
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
-        """Convert the finding to the class that reports problems of specs."""
+        """Convert the finding to a `Problem`, the class for violations in specs."""
         return Problem(
             rule=self.rule,
             severity=self.severity,

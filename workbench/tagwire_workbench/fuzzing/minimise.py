@@ -53,7 +53,7 @@ def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries
 
 
 def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
-    """Return a test of whether an input fails like `data`: with an exception of the same class, from the same line.
+    """Return a function that tests whether an input raises the same class of exception from the same line as `data`.
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """

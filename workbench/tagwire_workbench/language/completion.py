@@ -148,5 +148,5 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Return whether the first character that is not blank after an offset is `mark`."""
+    """Return whether `mark` is the first character after an offset, ignoring blanks."""
     return text[offset:].lstrip().startswith(mark)

@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape. It differs if either a list or a single item is allowed."""
+        """Return the schema for this shape, if the schema allows either a list or a single item; otherwise itself."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -127,7 +127,8 @@ def _root(root: Value) -> SchemaNode:
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
     """Return the keys that an object may have in addition to `present`.
 
-    Required keys come first, then the other keys in schema order. `is_extended` is the dialect of specs that name none.
+    Required keys come first, then the other keys in schema order. `is_extended` allows the tagwire dialect in specs
+    that don't name their dialect.
     """
     place = place_of(owner)
     if place is None:

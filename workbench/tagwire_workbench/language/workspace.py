@@ -275,7 +275,7 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return a value that changes with the file; None if there is no file."""
+    """Return a value that changes whenever the file does; None if there is no file."""
     try:
         found = path.stat()
     except OSError:

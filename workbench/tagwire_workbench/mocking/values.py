@@ -27,7 +27,7 @@ _QUOTE: Final = "; quote what YAML reads as something else"
 
 
 class ScriptValueError(TagwireError):
-    """Raised for a value that its form doesn't allow."""
+    """Raised for a value that its form, such as `$hex`, doesn't allow."""
 
 
 class Setting(NamedTuple):

@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The data of a file. Positions of values and keys are stored by the steps that lead to them."""
+    """The data of a file. The positions of values and keys are stored by the keys and indexes that lead to them."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -56,14 +56,14 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the bytes to send to the server for bytes from the client, and record the requests.
+        """Process bytes from the client: yield the bytes to send to the server, and record the requests.
 
         Empty `data` ends the client's stream.
         """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Yield the bytes to send to the client for bytes from the server, and record the responses.
+        """Process bytes from the server: yield the bytes to send to the client, and record the responses.
 
         Empty `data` ends the server's stream.
         """

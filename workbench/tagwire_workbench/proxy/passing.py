@@ -256,10 +256,10 @@ def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
-# The processes that pass and write frames call `keep_freed_memory`. By default, glibc returns the memory of a large
-# frame to the system when it is freed, and requests new pages for the next frame. On a virtual machine, new pages cost
-# more than passing the frame: several microseconds per 4 KB. The limits of `CaptureFile` and `Budget` also limit how
-# much memory the process keeps.
+# The processes that pass and write frames call `keep_freed_memory`.
+# By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
+# On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB.
+# The limits of `CaptureFile` and `Budget` also limit how much freed memory a process keeps.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

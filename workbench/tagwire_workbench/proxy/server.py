@@ -80,8 +80,7 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Unlike `create_server`, this is synchronous, because the response with the address must not be sent before the
-        # listener exists.
+        # Unlike `create_server`, this is synchronous: the listener must exist before its address is sent.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -77,9 +77,8 @@ def _key(element: Struct, names: Sequence[str]) -> str:
     return repr([getattr(element, name) for name in names])
 
 
-# The steps of a capture are played in recorded order: requests are sent, and responses awaited. This keeps the order of
-# requests across connections. It also avoids waiting too early for a response that the server only sends after another
-# client's request.
+# The steps of a capture are played in recorded order, so requests keep their order across connections.
+# Recorded order also prevents waiting for a response that depends on another client's later request.
 
 
 class Step(NamedTuple):
@@ -152,9 +151,9 @@ async def play(
 ) -> AsyncGenerator[Answer]:
     """Send the requests, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent earlier after the first
-    request than in the recording. For up to `retry` seconds, a request is sent again as long as `is_retriable` is true
-    of its answer. Raises UnreachableServerError.
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent at least as long after
+    the first request as in the recording. For up to `retry` seconds, a request is sent again as long as `is_retriable`
+    is true of its answer. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:

@@ -15,8 +15,8 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
-# Bar plots for the page. This module computes positions and widths as percentages, and the template prints them. Plots
-# that readers should compare share a scale.
+# Bar plots for the page. This module computes positions and widths as percentages; the template prints them.
+# Plots that readers should compare share one scale.
 
 _MOST_TICKS = 5
 

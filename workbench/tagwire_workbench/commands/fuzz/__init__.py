@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: tools for fuzzing messages. As in `tagwire` itself, a table lists the modules of the commands."""
+"""`tagwire fuzz`: tools for fuzzing messages. As in `tagwire` itself, a table maps commands to modules."""
 
 from typing import Final
 

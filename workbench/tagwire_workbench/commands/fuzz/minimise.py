@@ -126,7 +126,7 @@ def _framing(
 
 
 def _raises(target: str, data: bytes) -> "Keeps":
-    """Return a test of whether an input raises the same exception as `data`."""
+    """Return a function that tests whether an input raises the same exception as `data`."""
     from tagwire_workbench.fuzzing.minimise import same_failure
 
     module, colon, name = target.partition(":")
@@ -161,7 +161,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a test of whether the command ends in the same way for an input as for `data`."""
+    """Return a function that tests whether the command ends in the same way for an input as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]

@@ -1,4 +1,4 @@
-"""`tagwire mock`: run mock peers. As in `tagwire` itself, a table lists the modules of the commands."""
+"""`tagwire mock`: run mock peers. As in `tagwire` itself, a table maps commands to modules."""
 
 from typing import Final
 
