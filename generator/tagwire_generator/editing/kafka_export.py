@@ -171,7 +171,7 @@ def _objects(node: Node) -> list[Object]:
 
 
 def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
-    """Return a spec tree without tagwire's keys. A default given as the name of an enum member becomes a number."""
+    """Return a spec tree without keys that only tagwire has. Defaults named after enum members become numbers."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])

@@ -186,7 +186,7 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether only the tagwire dialect has a null for the type: fixed-width types, after a marker byte."""
+        """Whether only the tagwire dialect allows null for the type: fixed-width types, after a null marker byte."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

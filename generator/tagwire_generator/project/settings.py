@@ -94,7 +94,7 @@ class SpecSet:
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """Read all specs of the set, with their names for reports. Raises SpecError if a spec can't be read."""
+        """Read all specs of the set, with the file names to use in reports. Raises SpecError if one can't be read."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 

@@ -182,7 +182,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # compare bits, as objects do
+        if isinstance(default, float):  # compare bits, as `==` of data objects does
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"

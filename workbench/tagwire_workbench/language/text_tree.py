@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return the slot. If it expects a comma in an object, return it as a slot for the next key instead."""
+    """Return the slot. Where a comma belongs in an object, return a slot for a key, since the comma may be missing."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 
