@@ -83,7 +83,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
 
 
 def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
-    """Return the named objects in these lists of a struct, by name."""
+    """Return the fields or structs in the given lists of a struct, by name."""
     found: dict[str, tuple[Object, Tree]] = {}
     for key in keys:
         items = node.get(key)

@@ -173,7 +173,7 @@ class _Walk:
             self.add("TW941", here, "the field, which took no bytes, was removed", "versions")
 
     def names(self, here: Steps, old: Item, new: Item) -> None:
-        """Compare the names and tags of a field."""
+        """Report changes of a field's name and tag."""
         if (old.tag is None) != (new.tag is None):
             was, now = ("no tag" if each.tag is None else f"tag {each.tag}" for each in (old, new))
             self.add("TW909", here, f"the field had {was} and now has {now}", "tag")
@@ -186,7 +186,7 @@ class _Walk:
             self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version treats values of fields that it lacks and other versions have."""
+        """Compare how this version treats values of fields that exist only in other versions."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -304,7 +304,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that is not on the wire, because a step in a path requires a layout item."""
+    """Return a placeholder for a field that is not on the wire, because paths consist of layout items."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 

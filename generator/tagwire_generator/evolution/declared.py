@@ -94,7 +94,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 
 
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
-    """Yield findings about ranges that match no version, newly required fields, and changed record formats.
+    """Yield findings about version ranges without effect, newly required fields, and changed record formats.
 
     `offered` are the versions of the old message whose record formats are compared.
     """
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """List the attributes of a type, with new field names. Struct members are left out and compared separately."""
+    """List the attributes of a type, using new field names, without struct members, which are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

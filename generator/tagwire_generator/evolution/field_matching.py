@@ -61,14 +61,14 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the renamed fields between two unchanged fields, in order."""
+    """Pair the renamed fields that lie between the same unchanged fields, by their order."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)
 
 
 def _gaps(items: Iterable[Item], names: set[str]) -> dict[str, list[Item]]:
-    """Group renamed fields by the nearest unchanged field before them."""
+    """Group the renamed fields by the nearest unchanged field before them."""
     gaps: dict[str, list[Item]] = {}
     anchor = ""
     for item in items:

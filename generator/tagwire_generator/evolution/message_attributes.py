@@ -31,7 +31,7 @@ class Headers:
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
-        """Return the layout of a request or response version with its header in front of it.
+        """Return the layout of a request or response version, starting with its header.
 
         Returns None if the set has a header spec without this header version.
         """

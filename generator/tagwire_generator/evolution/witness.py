@@ -28,7 +28,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break. If a side can't represent the value, it has no bytes."""
+    """A value that shows a break. Bytes are missing for a layout that can't represent the value."""
 
     version: int
     value: Any

@@ -130,7 +130,7 @@ _WRITTEN: Final = ("property", "which")
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield violations of the rules for values that concern a single field."""
+    """Yield violations of rules about required fields and unions that concern a single field."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))

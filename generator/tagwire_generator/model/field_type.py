@@ -70,7 +70,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """Return a hint that replaces a type of another language; "" for an unknown name."""
+    """Return a hint with the spec type to write instead of another language's type; "" for an unknown name."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")

@@ -65,7 +65,7 @@ def _as(other: StructSpec, name: str) -> str:
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for structs that are not declared, or that do not exist in a version that uses them."""
+    """Yield violations for undeclared structs, and for structs used in versions in which they do not exist."""
     used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:

@@ -85,7 +85,7 @@ class SpecSet:
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The folders to read, with specs and with registers."""
+        """The folders to read: the folder of specs and, if there is one, the folder of registers."""
         return (self.specs,) if self.registers is None else (self.specs, self.registers)
 
     @property

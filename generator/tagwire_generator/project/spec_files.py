@@ -57,7 +57,7 @@ def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
 
 
 def find_specs(folder: Path) -> list[SpecFile]:
-    """Return the specs of a folder, sorted; hidden files are ignored.
+    """Return the specs of a folder, sorted. Hidden files are ignored.
 
     Raises SpecError if the folder can't be read, has no specs, has specs too deep, or has names that would not be safe
     in generated code.

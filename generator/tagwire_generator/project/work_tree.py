@@ -42,7 +42,7 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
 
 
 def is_hook(environment: Mapping[str, str]) -> bool:
-    """Return whether this process runs in a commit hook, because git or pre-commit has set a variable."""
+    """Return whether this process runs in a commit hook, for which git or pre-commit sets a variable."""
     return "PRE_COMMIT" in environment or "GIT_INDEX_FILE" in environment
 
 

@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move the marked comment to the end of its line, behind the commas and brackets added in the meantime."""
+    """Move the marked comment to the end of its line, after any commas and brackets added after the comment."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line

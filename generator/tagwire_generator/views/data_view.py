@@ -209,7 +209,7 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the decorator of PEP 702. Type checkers know it, even if no package provides it at run time."""
+        """Return the `deprecated` decorator of PEP 702. Type checkers know it, even if no package provides it."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")

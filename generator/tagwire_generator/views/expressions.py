@@ -159,7 +159,7 @@ class Expressions:
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Return the module's name for a register class, which is imported from a module of its own."""
+        """Return the module's name for a register class. The import of the class's own module is added."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 

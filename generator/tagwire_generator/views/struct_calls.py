@@ -99,7 +99,7 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
 
 
 def named_type(field: FieldSpec) -> str:
-    """Return the type of a field. The semantic type or the name of the enum follows the type."""
+    """Return the type of a field, followed by its semantic type or the name of its enum."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 

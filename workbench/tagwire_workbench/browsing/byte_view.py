@@ -63,7 +63,7 @@ class ByteView(ScrollView, can_focus=True):
         return next((each for each in _WIDTHS if _width(each) <= width), _WIDTHS[-1])
 
     def show(self, buffer: Buffer, begin: int, end: int) -> None:
-        """Show a buffer, with brackets around the selected field, which is at `begin` to `end`."""
+        """Show a buffer, with brackets around the selected field, which extends from `begin` to `end`."""
         if buffer is not self.buffer:
             self.buffer = buffer
             self.scroll_to(y=0, animate=False, force=True)

@@ -116,7 +116,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Return the buffer of a trace. If an entry has several batches, each has its own buffer."""
+    """Return the buffer to which a trace's positions refer. In an entry with several batches, each has its own."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 

@@ -42,7 +42,7 @@ class Fix(NamedTuple):
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """Return the source with edits applied, which must not overlap."""
+    """Apply edits, which must not overlap, to the source."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

@@ -148,7 +148,7 @@ def _fits(key: str, kind: str, root: Value) -> bool:
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
-    """Return whether a spec may use the tagwire dialect. Its own key takes precedence over the set's setting."""
+    """Return whether a spec may use the tagwire dialect. The spec's own key takes precedence over the set's setting."""
     return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 

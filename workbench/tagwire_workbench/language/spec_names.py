@@ -134,7 +134,7 @@ class SpecNames:
 
 
 def type_name(value: Value) -> Name:
-    """Return the type name in a field's type, which may have array brackets."""
+    """Return the type name in a field's type, without array brackets."""
     start = value.content.start
     bare = value.text.lstrip("[] \t")
     begin = start + len(value.text) - len(bare)

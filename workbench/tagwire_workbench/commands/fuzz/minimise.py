@@ -108,7 +108,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "Framing | None":
-    """Return the framing that the options describe; None if there is no such option."""
+    """Return the framing that the options describe; None without such options."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import Framing, FramingError

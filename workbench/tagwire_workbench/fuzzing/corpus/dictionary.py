@@ -59,7 +59,7 @@ def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
-    """Yield the field rows of a class and of all its nested structs."""
+    """Yield the field table rows of a class and of all its nested structs."""
     for row in cls.FIELDS:
         yield row
         if row.struct is not None:
