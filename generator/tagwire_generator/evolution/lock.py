@@ -325,9 +325,9 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each violation that a change from `before` to `after` newly causes in released specs, once.
+    """Yield, once each, the violations of released specs that a change from `before` to `after` adds.
 
-    The specs of `before` count as released, and so do those of `released`, except for messages that are in neither set.
+    The specs of `before` count as released too. Messages of `released` that are in neither set are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute of the field whose framing `key` refers to the field `name`; "" if there is none."""
+    """Return the attribute of the field whose framing names the field `name` under `key`; "" if there is none."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The attributes of findings on which the choice of an entry depends."""
+    """The attributes of a finding that determine which exception entries match the finding."""
 
     @property
     def rule(self) -> str: ...

@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key that sorts numbers by value, after words. Pairs make words and numbers comparable."""
+    """Return a sort key that orders numbers by value, after words. Its parts are pairs, so that they are comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))

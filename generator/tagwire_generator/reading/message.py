@@ -161,7 +161,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         if valid and valid.highest <= optional.highest:
             values["versionsWithOptional"] = reading.optional_versions  # a range up to the newest version is open
         elif optional != reading.optional_versions:
-            # Fields are read as if the closed range were open, so only the message reports the range.
+            # Report a closed range only for the message. Its fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
 
 

@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at `node`. The reader must ignore the node `unusable`, because its value has the wrong form."""
+    """A schema error at `node`. The reader must ignore the value at the node `unusable`."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 

@@ -190,7 +190,7 @@ class DataViews:
     def attribute_type(self, field: FieldSpec) -> str:
         """Return the type annotation of an attribute."""
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # deprecated fields are properties
+        if field.type.is_array and field.deprecated is None:  # type checkers see deprecated fields as properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")
@@ -235,7 +235,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the declaration of a default; for a required field, of its value in versions without it."""
+        """Return the code that declares a default or, for a required field, its value in versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that `others` lacks, without paths that lie inside another of them."""
+    """Return the paths that `others` lacks, except for paths inside another missing path."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -208,7 +208,7 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """Assigns names to a module's functions. Equal struct layouts share one, named after the first version with it.
+    """Assigns names to a module's functions. Equal struct layouts share a function, named after the first version.
 
     Many struct names begin with the message's name. This prefix is left out (`_read_topic_v0`), unless another struct
     is already called by the rest of the name.

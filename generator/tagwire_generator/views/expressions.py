@@ -159,7 +159,7 @@ class Expressions:
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Return the module's name for a register class. The import of the class's own module is added."""
+        """Return the module's name for a register class, which is imported from a separate module."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helpers for one value and for many. The default is those of bytes."""
+    """Return the helper suffixes for one value and for many. Families without helpers use the helpers for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code supports only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

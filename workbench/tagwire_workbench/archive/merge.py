@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """The declarations of a struct by each spec, and the versions that are taken from each spec."""
+    """How each spec declares a struct, and which versions are taken from each spec."""
 
     newer: Spec | None
     older: Spec | None
@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return the merged range for a key of the message. In each version, the spec that defines it decides."""
+        """Return the merged range for a key of the message. For each version, the spec it is taken from decides."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +105,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge values by version range. Versions of each spec keep that spec's values. The ranges leave no gaps."""
+        """Merge values by version range. For each version, the spec it is taken from decides. There are no gaps."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -134,7 +134,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # the newer spec dropped the field from all versions that had it
+            return None  # all versions with this field are in the newer spec, which lacks it
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"

@@ -62,7 +62,7 @@ def _errors(text: str) -> tuple[Problem, ...]:
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the entity types that Kafka lacks, as a value for SpecOptions, because forks of Kafka define their own."""
+    """Return the entity types that Kafka lacks, in the form of the option `entity_types`. Forks may define them."""
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))
 

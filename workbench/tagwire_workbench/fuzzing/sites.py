@@ -36,7 +36,7 @@ _SIZE: Final = 4
 
 
 class Site:
-    """A node of a trace, with its part of the layout."""
+    """A node of a trace, with its layout and its enclosing sites."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 

@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for this shape, if the schema allows either a list or a single item; otherwise itself."""
+        """Return the schema for this shape, if the schema allows either a list or a single item; otherwise `self`."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

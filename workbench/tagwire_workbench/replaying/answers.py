@@ -106,7 +106,7 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the fields that differ from the recorded response. Learns the IDs in both for mapping later messages.
+    """Return the fields that differ from the recorded response. Also learns the IDs in both, to map later messages.
 
     If the recorded response can't be read, only the bytes are compared.
     """

@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Pairs of a number of bytes saved in the batch header, and the number of batches that save it."""
+        """How many batches save how many header bytes, as pairs of bytes and batches."""
         return sorted(self.total.head_saved.items())
 
     @property

@@ -36,7 +36,7 @@ def _flip(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _step(data: bytes, at: int, random: Random) -> Patch:
-    """Add or subtract 1 at a position, as if a number of one, two or four bytes were there."""
+    """Add 1 to, or subtract 1 from, the number in the next one, two or four bytes."""
     width = random.choice((1, 1, 2, 4))
     old = data[at : at + width]
     number = int.from_bytes(old, "big") + random.choice((-1, 1))
