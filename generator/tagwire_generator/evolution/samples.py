@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """Return the layout with dicts for structs, and without fields that its version does not have."""
+    """Return the layout with structs as dicts, and without the fields that exist only in other versions."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:

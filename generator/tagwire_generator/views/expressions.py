@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Return the module's name for a data class. It is an alias if the runtime uses the class's own name."""
+        """Return the module's name for a data class, which is an alias if the runtime itself uses the class's name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property

@@ -257,7 +257,7 @@ def _tagged_first(places: list[_Place]) -> _Found:
 
 
 def _one_name(places: list[_Place]) -> _Found:
-    """Find fields whose names are equal except for case, but which differ in case, type or default."""
+    """Find fields whose names are equal if case is ignored, but whose spelling, type or default differs."""
     by_name: defaultdict[str, list[_Place]] = defaultdict(list)
     for place in places:
         by_name[place.field.name.lower()].append(place)
