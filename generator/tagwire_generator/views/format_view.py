@@ -69,7 +69,7 @@ class _FormatViews(DataViews):
         return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
-        """Return an expression that creates an equal value. Tuples and frozen data become nested expressions."""
+        """Return source code for an equal value. Tuples and frozen data become nested expressions."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, FrozenData):

@@ -149,7 +149,7 @@ def render_package(
     printer: Printer,
     history: History | None = None,
 ) -> dict[str, str]:
-    """Return the package's modules that don't belong to a message, by path inside the package."""
+    """Return the modules of the package that don't belong to a message, by path inside the package."""
     view = package_view(summaries, registers, package, history)
     targets = read_targets(printer.templates)
     files = {target.path(package=package): printer.render(target.template, view) for target in targets.each("package")}

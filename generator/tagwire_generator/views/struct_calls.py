@@ -1,4 +1,4 @@
-"""The views of further members of a data class: union properties, and methods that find elements by key."""
+"""The views of a data class's union properties, and of its methods that find elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

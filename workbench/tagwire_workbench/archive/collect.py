@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield the specs, with those of the core artifact assigned to the components that newer releases use for them."""
+    """Yield the specs. Those of the core artifact move to the components in which newer releases have them."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -145,7 +145,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec belongs to this message: by its key or, without a key, by its name."""
+    """Return whether a spec belongs to this message: it has the same API key or, without keys, the same name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False

@@ -26,7 +26,7 @@ Keeps = Callable[[bytes], bool]
 
 
 class NothingToKeepError(TagwireError, ValueError):
-    """Raised for an input that doesn't have the property to keep."""
+    """Raised if the original input lacks the property that smaller inputs must keep."""
 
 
 class Minimised(NamedTuple):

@@ -134,7 +134,7 @@ class Workspace:
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return what other specs of the set provide to a file. Raises SpecError if they or the settings can't be read."""
+        """Return what a file's set provides to the file. Raises SpecError if the set or the settings can't be read."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
