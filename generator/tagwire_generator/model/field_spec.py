@@ -108,7 +108,7 @@ class FieldSpec:
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether a null value means that the field is omitted. Then null must also be the default (TW511)."""
+        """Whether the encoding omits the field if it is null. Then null must also be its default (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

@@ -122,7 +122,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # a pattern, which the reader checks
+            case _:  # the reader itself checks patterns
                 pass
 
 

@@ -96,7 +96,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return the merged range for a key of the message. For each version, the spec it is taken from decides."""
+        """Return the merged range for a key of the message. Each version follows the spec that defines the version."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -228,7 +228,7 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return which of the versions the field's range `key` contains. `flexibleVersions` defaults to the message's."""
+    """Return those versions that are in the field's range `key`. `flexibleVersions` defaults to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}

@@ -106,12 +106,12 @@ class Workspace:
         return known[1]
 
     def spec_set(self, path: Path) -> SpecSet | None:
-        """Return the spec set that contains a file; None if there is none. Raises SettingsError like `settings`."""
+        """Return the spec set that contains a file; None if there is none. Raises SettingsError."""
         sets = self.settings(path).sets
         return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 
     def options(self, path: Path) -> SpecOptions:
-        """Return the options for reading a file. Raises SettingsError like `spec_set`."""
+        """Return the options for reading a file. Raises SettingsError if the project's settings can't be read."""
         spec_set = self.spec_set(path)
         return spec_set.options if spec_set else SpecOptions()
 
@@ -123,7 +123,7 @@ class Workspace:
         return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
 
     def read(self, path: Path) -> ReadResult:
-        """Read the spec in a file. Raises SettingsError like `spec_set`."""
+        """Read the spec in a file. Raises SettingsError if the project's settings can't be read."""
         context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
         return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
@@ -148,7 +148,7 @@ class Workspace:
     def files(self, path: Path) -> list[Path]:
         """Return the specs in the set of a file, including unsaved ones; empty without a set.
 
-        Raises SpecError like `set_problems`.
+        Raises SpecError if the spec folder or the settings can't be read.
         """
         spec_set = self.spec_set(path)
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []

@@ -230,7 +230,7 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Add `head`, which ends at `end` of the incoming bytes, but may have begun in earlier incoming bytes."""
+        """Add the bytes `head`, which end at `end` of the incoming bytes and may have begun before them."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:

@@ -204,7 +204,7 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that returns how many seconds too early a step is; 0 for steps without a time."""
+    """Return a function that computes how many seconds to wait before a step; 0 for steps without a time."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
