@@ -1,1 +1,1 @@
-"""The syntax of specs: parse text with positions, check its shape by JSON Schema, and write canonical text."""
+"""The syntax of specs: parse text with positions, validate it by JSON Schema, and write canonical text."""

@@ -213,6 +213,6 @@ def _owner(path: Path) -> Path:
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    if len(path) % 2 and len(path) > 1:  # a key inside a field
+    if len(path) % 2 and len(path) > 1:  # a comment at a key belongs to the key's field
         return path[:-1]
     return path

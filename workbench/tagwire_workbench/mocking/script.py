@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the pattern that tag numbers must match
+        case _:  # otherwise, a tag number does not match its pattern
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 

@@ -64,7 +64,7 @@ class ValueReader:
         self.setting = setting
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """Return the value with all forms in it replaced. The result may be a `Later`."""
+        """Replace all forms, such as `{$hex: ...}`, in a value. The result may be a `Later`."""
         form = _form_of(value)
         if form is not None:
             with self.tree.errors_of(steps):
