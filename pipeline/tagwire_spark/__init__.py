@@ -5,14 +5,14 @@
     from_record                                     records of coordinator and metadata logs
     register                                        these functions in SQL
     from_message_udf, to_message_udf, from_record_udf   functions for one message, to register under other names
-    in_log_order                                    sort rows for a write to kafka_log
+    in_log_order                                    sort a DataFrame before writing it to kafka_log
     spark_conf                                      recommended session settings
-    error_in                                        the worker's error in a Spark error
+    error_in                                        extract a worker's PipelineError from a Spark error
     spark.read.format("kafka_log")                  log segments; df.write writes them
     spark.read.format("kafka_rpc")                  captured requests and responses
 
-Spark finds the sources by their names, without a call. docs/spark.md is the guide. Everything here works with Spark
-Connect. Requires the extra `spark`.
+Spark finds both sources by name; nothing needs to be registered. docs/spark.md is the guide. Everything here works with
+Spark Connect. Requires the extra `spark`.
 """
 
 from tagwire.extras import MissingExtraError, required
@@ -20,7 +20,7 @@ from tagwire.extras import MissingExtraError, required
 for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
-if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # a cluster may provide another PySpark
+if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # a cluster may provide an older PySpark
     _text = f"expected PySpark 4.2 or later, got {_module.__version__}; run pip install 'tagwire[spark]'"
     raise MissingExtraError(_text, name="pyspark")
 

@@ -1,7 +1,7 @@
 """Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
 A worker's error reaches the caller only as a string within a Spark error, so that string includes the condition, file,
-position and offset. Errors that can be detected during the call are raised by the call.
+position and offset. Invalid arguments raise an error immediately, before a Spark job starts.
 """
 
 import re
@@ -61,15 +61,15 @@ _WAITING: Final = "Exception thrown in awaitResult"
 
 
 class PipelineError(PySparkException, TagwireError):
-    """An error of `tagwire_spark`: a PySpark error and a tagwire error at the same time."""
+    """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so either can be caught."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # a worker dies silently if an error message can't be encoded
+        self.text = encodable(text)  # an error message with unencodable characters would kill the worker silently
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 
     def getCondition(self) -> str:
-        """Return the condition: a key of `CONDITIONS`."""
+        """Return the error condition: a key of `CONDITIONS`."""
         return self.condition
 
     def getSqlState(self) -> str:
@@ -83,7 +83,7 @@ class PipelineError(PySparkException, TagwireError):
 
 
 def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """Convert a tagwire error to a PipelineError; `malformed` is the condition for invalid bytes."""
+    """Convert a tagwire error to a PipelineError. `malformed` is the condition to use for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
     condition = malformed
@@ -101,7 +101,7 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:
-    """Return the error for a file that can't be read although it may exist; `errno` is the system's error number."""
+    """Return the error for a file that can't be read but may exist; `errno` is the system's error number."""
     code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
@@ -112,26 +112,28 @@ def changed(why: str) -> PipelineError:
 
 
 def loss(why: str) -> PipelineError:
-    """Return the error for a log that lacks requested records."""
+    """Return the error for a log in which requested records are missing."""
     return PipelineError(
         "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false continues with the existing records."
     )
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return an error as the `_error` struct of a row: path, offset, reason."""
+    """Convert an error to the `_error` struct of a row: path, offset, reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}
 
 
 def failure(error: Exception) -> PipelineError:
-    """Convert one of `SPARK_ERRORS` to a PipelineError: the worker's error, or the first cause in Spark's message."""
+    """Convert a Spark error (one of `SPARK_ERRORS`) to a PipelineError with the worker's error or the first cause."""
     return error_in(error) or PipelineError("SPARK_FAILED", f"Spark failed: {_cause(error)}")
 
 
 def _cause(error: Exception) -> str:
-    """Return the worker's error in a Spark error message, or else the first line that shows a cause."""
+    """Extract the worker's error from a Spark error message; if there is none, return the first line that names a
+    cause.
+    """
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"
@@ -141,6 +143,6 @@ def _cause(error: Exception) -> str:
 
 
 def error_in(error: Exception) -> PipelineError | None:
-    """Return the PipelineError of a worker in a Spark error message, or None."""
+    """Extract a worker's PipelineError from a Spark error message; return None if there is none."""
     found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

@@ -1,1 +1,1 @@
-"""Messages in columns: their Arrow types for Spark, column functions, and functions on whole DataFrames."""
+"""Messages as columns: Arrow types for Spark, column functions, and functions on whole DataFrames."""

@@ -1,9 +1,11 @@
 """Convert Arrow types and columns to the forms that Spark accepts.
 
 Spark has no fixed-size binary type and no unsigned integers. Its timestamps have microsecond precision, its decimals
-have at most 38 digits, and a column must have exactly the declared type. If no version of a message allows null in a
-field, the field is NOT NULL in Spark, which then makes rows without null checks. This saves a sixth of a query's cost.
-Fields of a nullable struct stay nullable, because Spark's `toArrow` would fail otherwise.
+have at most 38 digits, and a column must have exactly the declared type.
+
+A field in which no version of the message allows null is declared NOT NULL. Spark then builds rows without null checks,
+which saves a sixth of a query's cost. Fields of a nullable struct stay nullable, because Spark's `toArrow` fails
+otherwise.
 """
 
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type that Spark accepts for a column of this Arrow type."""
+    """Return the Arrow type in which a column of this type is passed to Spark."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -38,7 +40,7 @@ def spark_side(type: Any) -> Any:
 
 
 def _spark_value(type: Any) -> Any:
-    """Return the Arrow type that Spark accepts for values of this primitive type."""
+    """Return the Arrow type in which values of this primitive type are passed to Spark."""
     if pa.types.is_fixed_size_binary(type):
         return pa.binary()
     if pa.types.is_uint64(type):
@@ -49,7 +51,7 @@ def _spark_value(type: Any) -> Any:
 
 
 def may_be_null(field: Any) -> Any:
-    """Return the field as nullable. If it is a struct, its inner fields become nullable as well.
+    """Return a nullable copy of the field. If the field is a struct, its inner fields become nullable as well.
 
     Arrow can't cast a null struct that has a NOT NULL field, so Spark's `toArrow` would fail.
     """
@@ -60,7 +62,7 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """Return the Spark type for an Arrow type of `spark_side`. Raises PipelineError if Spark has none."""
+    """Return the Spark type for an Arrow type that `spark_side` returned. Raises PipelineError if Spark has none."""
     for path, odd in _without_spark_type(type, ""):
         text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
@@ -84,7 +86,7 @@ def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """Return the Arrow schema that Spark expects from a source with this Spark schema."""
+    """Return the Arrow schema that Spark expects from a data source with this Spark schema."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
@@ -94,7 +96,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether converting a column of this type with `spark_side` changes its buffers, not only field names."""
+    """Return whether `spark_side` converts the data of a column of this type, and doesn't only rename fields."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -103,7 +105,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column presented under another type that has the same buffers."""
+    """A column whose Arrow schema is replaced by another type with the same buffers."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column
@@ -114,18 +116,17 @@ class _Renamed:
 
 
 def in_type(column: Any, type: Any) -> Any:
-    """Return a column, given as Arrow capsules, as an array of this type with the same buffers.
+    """Import a column from Arrow capsules as an array of this type, without copying its buffers.
 
-    A cast would check each list, which would add a tenth to the decoding time.
+    Unlike a cast, this doesn't check each list, which would add a tenth to the decoding time.
     """
     return pa.array(_Renamed(column, type))
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Merge a struct of `value` and `error` into one struct with the fields of `value` (null if there is an error) and
-    the field `_error`.
+    """Merge a struct of `value` and `error` into one struct: the fields of `value`, plus a field `_error`.
 
-    `nulls` is the mask of null rows.
+    The fields of `value` are null in rows with an error. `nulls` is the mask of null rows.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]
@@ -135,7 +136,7 @@ def with_error(pairs: Any, nulls: Any) -> Any:
 
 
 def is_bytes(type: Any) -> bool:
-    """Return whether a column of this Arrow type contains bytes, or only nulls."""
+    """Return whether an Arrow type is binary, or the null type (a column that contains only nulls)."""
     kinds = pa.types
     return bool(
         kinds.is_binary(type)

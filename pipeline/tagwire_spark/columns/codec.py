@@ -1,6 +1,6 @@
-"""Convert message columns to structs and back on a worker, with `tagwire.arrow`.
+"""Convert message columns to struct columns and back, on a worker, with `tagwire.arrow`.
 
-A `Decoding` is plain data, so it can be sent to workers, which import the classes that it names.
+A `Decoding` is plain data, so Spark can send it to workers, which then import the message classes that it names.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the message functions."""
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
 """A function that returns the name of a row in its source, for error messages."""
@@ -49,7 +49,7 @@ def message_class(name: str, package: str) -> type[Message]:
 
 
 def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
-    """Replace the row number in an error with the row's name."""
+    """Replace the row number at the start of an error message with the name that `row_name` returns for that row."""
     if row_name is not None and error.row is not None:
         error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
@@ -59,15 +59,15 @@ NO_VERSION: Final = "the version is null"
 
 
 def unversioned(name: str, row: int) -> PipelineError:
-    """Return the error for a row with a message but no version."""
+    """Return the error for a row that has a message but a null version."""
     text = f"row {row}: {name}: {NO_VERSION}, but the message is not; give the version, or leave out such rows."
     return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """Return the mask of rows with a message but no version; None if there is no such row.
+    """Return a mask of the rows with a message but a null version; None if there are no such rows.
 
-    Raises PipelineError for the first such row, unless `permissive`; then the caller makes such rows null.
+    Unless `permissive`, raises PipelineError for the first such row. If `permissive`, the caller makes these rows null.
     """
     if not version.null_count:
         return None
@@ -85,7 +85,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Return the error column with the errors of misfit rows added."""
+    """Add the errors of rows whose values don't fit (`misfits`, by row number) to the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -93,14 +93,14 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Return a struct of `value` and `error`, with `reason` as the error of the rows that the mask selects."""
+    """Set `reason` as the error of the rows that the mask selects, in a struct of `value` and `error`."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
 
 
 class Decoding(NamedTuple):
-    """Which message and fields to decode, and how."""
+    """The message and fields to decode, and the decoding options."""
 
     name: str
     package: str
@@ -117,7 +117,7 @@ class Decoding(NamedTuple):
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Decode a column of bytes to a column of structs. Raises PipelineError, which names the row."""
+        """Decode a column of bytes to a column of structs. Raises PipelineError with the name of the failing row."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -154,21 +154,22 @@ class Decoding(NamedTuple):
 
     @property
     def schema(self) -> StructType:
-        """The Spark type of the decoded struct."""
+        """The Spark type of the decoded structs."""
         return _struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
-        """The `schema` with field documentation as comments. Workers return the `schema` without comments."""
+        """`schema` with each field's documentation as its comment. Workers use the plain `schema`."""
         return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
-        """The `schema` for a column without null messages: NOT NULL wherever the message's spec allows."""
+        """`schema` for a column without null messages: a field is NOT NULL unless the spec allows null in it."""
         return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
-    """The Arrow type of decoded structs, its variant for columns without nulls, and whether columns must be cast."""
+    """The Arrow types of decoded structs. `strict`: for columns without nulls; `has_other_bytes`: columns must be cast.
+    """
 
     type: Any
     strict: Any
@@ -182,7 +183,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return the type of a struct, or of arrays of structs, with field documentation as comments."""
+    """Return a struct type, or an array-of-structs type, with each field's documentation as its comment."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -201,7 +202,7 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 
 @lru_cache(64)
 def _types(wanted: Decoding) -> _Types:
-    """Return the Arrow types of a decoding. Raises PipelineError."""
+    """Return the Arrow types that a decoding produces. Raises PipelineError."""
     versions = wanted.versions if wanted.version is None else (wanted.version,)
     try:
         schema = arrow.schema(
@@ -212,12 +213,12 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
-    # In PERMISSIVE mode, a row that can't be decoded has null in all fields.
+    # In PERMISSIVE mode, all fields must be nullable: they are null in a row that can't be decoded.
     return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):
-    """Which message to encode structs as, and how."""
+    """The message and version to encode structs as, and the encoding options."""
 
     name: str
     package: str
@@ -227,7 +228,7 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type that messages are encoded from. Raises PipelineError."""
+        """The Arrow type that structs must have before they are encoded. Raises PipelineError."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
@@ -273,7 +274,8 @@ def _without_error(structs: Any) -> Any:
 
 
 def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
-    """Return a decoding with these arguments. Raises PipelineError if a message, version or field doesn't exist."""
+    """Validate the arguments and return a Decoding. Raises PipelineError if a message, version or field doesn't exist.
+    """
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
     wanted = Decoding(
@@ -291,7 +293,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
 
 
 def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
-    """Return an encoding with these arguments. Raises PipelineError if the message or version doesn't exist."""
+    """Validate the arguments and return an Encoding. Raises PipelineError if the message or version doesn't exist."""
     read = Options(options, ("mode", "package", "versions"))
     name, package = _named(message, read)
     versions = _versions(message_class(name, package), version, read)
@@ -299,7 +301,7 @@ def encoding(message: str | type[Message], version: int | None, options: Any) ->
 
 
 def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
-    """Return the name and package of a message, which may be given as a class."""
+    """Return the name and package of a message that was given as a class or by name."""
     if isinstance(message, str):
         return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
@@ -308,7 +310,7 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
 
 
 def _paths(fields: Any) -> tuple[str, ...]:
-    """Return the requested field paths. Raises PipelineError."""
+    """Validate the requested field paths and return them. Raises PipelineError."""
     if isinstance(fields, str):
         raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
     paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
@@ -318,7 +320,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the allowed versions. Raises PipelineError if the message lacks one of them."""
+    """Return the versions that rows may have. Raises PipelineError if the message does not have one of them."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -1,8 +1,8 @@
-"""Convert columns between Arrow's message types and Spark's types, where the two represent values differently.
+"""Convert columns between message types and Spark types that represent the same values differently.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
-timestamps have microsecond precision, so finer times are rounded down, whichever type is converted. A value that
-doesn't fit the other type is rejected.
+timestamps have microsecond precision, so nanoseconds are rounded down, in either direction. A value that doesn't fit
+the other type is rejected.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """Raised for a value that doesn't fit a type."""
+    """Raised for a value that doesn't fit the type it is converted to."""
 
     def __init__(self, path: str, type: Any) -> None:
         super().__init__(path, type)
@@ -29,9 +29,10 @@ class Misfit(Exception):
 
 
 def message_side(given: Any, wanted: Any) -> Any:
-    """Return the Arrow type to convert a Spark column to before it is encoded as a message column of type `wanted`.
+    """Return the type to which a Spark column of type `given` is cast before it is encoded as type `wanted`.
 
-    Only types that no encoder accepts are replaced: decimals for uint64, and times in other units.
+    Most types are returned unchanged, because the encoder converts them itself. Only decimals for uint64, and
+    timestamps and durations (which may have other units), are replaced.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(wanted):
@@ -47,7 +48,7 @@ def message_side(given: Any, wanted: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Convert an array to a type of the same shape. Raises Misfit for a value that doesn't fit the type."""
+    """Cast an array to another type with the same nesting. Raises Misfit for a value that doesn't fit the type."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -55,7 +56,8 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            for column, field in zip(array.flatten(), type, strict=True)  # a field is null where its struct is null
+            # `flatten` makes a field null where its struct is null.
+            for column, field in zip(array.flatten(), type, strict=True)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
     if types.is_list(type):
@@ -72,7 +74,10 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Convert an array to a type of the same shape. Rows that don't fit become null; their misfits are returned too."""
+    """Cast an array to another type with the same nesting. Rows that don't fit become null.
+
+    Also returns the Misfit of each such row, by row number.
+    """
     try:
         return converted(array, type), {}
     except Misfit as misfit:
@@ -82,9 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit by bisection. The array has at least one such row, and begins with row number
-    `first`.
-    """
+    """Find the rows that don't fit the type, by bisection. At least one row doesn't; row numbers start at `first`."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -1,8 +1,8 @@
 """Functions on whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
 
-All columns of the DataFrame are sent to the worker and back, so keep only those that you need. `decode_messages` is
-faster than `from_message`, because Spark sends the bytes to the worker once, not once for each expression that uses the
-struct.
+All columns are sent to the Python worker and back, so select only the columns that you need first. `decode_messages` is
+faster than `from_message`, because Spark sends the bytes to the worker only once. With `from_message`, it sends them
+once for each expression that uses the struct.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +61,7 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to numbers. Raises PipelineError for missing or duplicate columns.
 
-    The numbers are needed because Spark's `mapInArrow` reads a dot in a column name as access to a field of a struct.
+    The columns are renamed because Spark's `mapInArrow` reads a dot in a column name as access to a field of a struct.
     """
     there = df.columns
     for name in names:
@@ -73,7 +73,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
-    """Return the function for `mapInArrow`, which decodes the first column; columns are identified by position."""
+    """Return the function for `mapInArrow`. It decodes the first column, and finds the other columns by position."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
@@ -89,7 +89,10 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that names a row by its location columns; None without offset and position columns."""
+    """Return a function that describes a row in errors by its location columns, such as file and offset.
+
+    Returns None if the batch has neither an offset nor a position column.
+    """
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None
@@ -97,9 +100,9 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 
 
 def in_log_order(df: DataFrame) -> DataFrame:
-    """Arrange rows for a write to `kafka_log`: each partition in one task, in offset order.
+    """Arrange a DataFrame's rows for a write to `kafka_log`: each partition in one task, in offset order.
 
-    This shuffles the rows. Rows read from a log, or grouped by topic and partition, are already in order.
+    This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, are already in order.
     """
     place = [name for name in ("topic", "partition") if name in df.columns]
     order = [*place, *(name for name in ("offset",) if name in df.columns)]

@@ -5,8 +5,8 @@
     schema_of_message("MetadataRequest", 12)        the struct's type
     from_record(value, "group", key)                records of coordinator and metadata logs
 
-Each function processes whole Arrow columns. Passing a struct through such a function costs Spark more than decoding
-with `decode_messages`.
+Each function processes whole Arrow columns. `decode_messages` is faster, because Spark spends more on passing structs
+through column functions.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -52,7 +52,7 @@ def from_message(
     """
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
-    # The cast changes no bytes; it adds comments to the fields.
+    # This cast doesn't change the data; it only adds comments to the fields.
     return _decoder(wanted)(_column(data), *columns).cast(wanted.commented())
 
 
@@ -108,7 +108,7 @@ def from_message_udf(
     *,
     fields: Fields = None,
 ) -> "Callable[..., Column]":
-    """Return `from_message` for one message as a UDF, to call with a column or to register for SQL.
+    """Return `from_message` for one message as a UDF, to be called on a column or registered for SQL.
 
     Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
     """
@@ -118,12 +118,15 @@ def from_message_udf(
 def to_message_udf(
     messageName: "str | type[Message]", version: int | None = None, options: Options = None
 ) -> "Callable[..., Column]":
-    """Return `to_message` for one message as a UDF, like `from_message_udf`. Raises PipelineError."""
+    """Return `to_message` for one message as a UDF, as `from_message_udf` does. Raises PipelineError."""
     return _encoder(encoding(messageName, version, options))
 
 
 def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
-    """Return `from_record` for one log as a UDF of a column and, optionally, its keys. Raises PipelineError."""
+    """Return `from_record` for one log as a UDF. It takes a column and, optionally, the column of its keys.
+
+    Raises PipelineError.
+    """
     return _record_reader(record_reading(log, options))
 
 
@@ -132,7 +135,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """Return the version number of all rows and no column, or None and the column of versions."""
+    """Return a constant version and no columns, or None and the column that contains the versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
@@ -155,14 +158,14 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The signature of an SQL function. Spark accepts any number of arguments, so `check` rejects wrong numbers."""
+    """The signature of an SQL function. Spark allows any number of arguments in a call, so `check` counts them."""
 
     name: str
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
     def check(self, count: int) -> None:
-        """Raise PipelineError if the function can't have this number of arguments."""
+        """Raise PipelineError if the function doesn't accept this number of arguments."""
         if not 0 <= count - len(self.required) <= len(self.optional):
             raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
 
@@ -172,15 +175,17 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Return a UDF on whole Arrow columns. Spark names the resulting column after the function and its arguments."""
+    """Return a UDF on whole Arrow columns. Spark derives the name of the result column from the function and its
+    arguments.
+    """
 
-    def settled(*columns: pa.Array) -> pa.Array:  # from the type hints, Spark infers the kind of UDF
+    def settled(*columns: pa.Array) -> pa.Array:  # Spark infers the kind of UDF from these type hints
         call.check(len(columns))  # SQL calls may have any number of arguments
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # Any, because its overloads fix the number of arguments, which Spark determines itself
+    make: Any = arrow_udf  # Any: the type stubs fix the number of arguments, but Spark accepts any number
     made: Callable[..., Column] = make(settled, type)
 
     @wraps(made)  # copies the attributes that Spark needs to register a UDF

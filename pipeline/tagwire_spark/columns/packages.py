@@ -1,8 +1,8 @@
 """Find generated packages by name, whether installed or shipped with a job.
 
 `--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark adds the archives
-to the import path of functions, but not of the processes in which sources plan, read and write. These processes know
-only the folder that contains the archives, so this module searches that folder.
+to the import path of UDFs, but not to that of the processes in which data sources plan, read and write. Those processes
+know only the folder that contains the archives, so this module searches that folder.
 """
 
 import sys
@@ -20,7 +20,9 @@ _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
 
 
 def find_registry(package: str) -> Registry:
-    """Return the registry of a generated package. Raises PipelineError for any other package."""
+    """Return the message registry of a generated package. Raises PipelineError if it can't be imported or isn't
+    generated.
+    """
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
@@ -35,7 +37,7 @@ def find_registry(package: str) -> Registry:
 
 
 def _module(package: str) -> Any:
-    """Import a package that is installed or in a shipped archive. Raises ImportError."""
+    """Import a package that is installed or is in an archive shipped with the job. Raises ImportError."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -55,6 +57,6 @@ def _shipped() -> list[str]:
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors
         return []
-    folders = (root, root.parent)  # stream readers get a session folder within the job's folder
+    folders = (root, root.parent)  # the folder of a stream reader is a session folder within the job's folder
     found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
     return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

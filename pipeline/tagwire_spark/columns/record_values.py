@@ -21,7 +21,7 @@ _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa
 
 
 class RecordReading(NamedTuple):
-    """The log to decode records of, and the options."""
+    """The log whose records are decoded, and the decoding options."""
 
     log: str
     package: str
@@ -36,14 +36,14 @@ class RecordReading(NamedTuple):
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
         """Decode a column of records. The values of a coordinator log also need their `keys`. Raises PipelineError.
 
-        With `always_error`, the structs have `_error` in both modes.
+        With `always_error`, the structs have a field `_error` in FAILFAST mode as well.
         """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not is_bytes(column.type):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # In a key column, b"" replaces null: with a null key, the value would be decoded as a key.
+        # A null key in a key column becomes b"": if `key` is None, the decoder takes the data for a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -66,7 +66,7 @@ class RecordReading(NamedTuple):
 
 
 def record_reading(log: str, options: Any) -> RecordReading:
-    """Return a reading with these options. Raises PipelineError for an unknown log, package or option."""
+    """Validate the options and return a RecordReading. Raises PipelineError for an unknown log, package or option."""
     read = Options(options, ("mode", "package", "strict"))
     logs = (*COORDINATOR_LOGS, *METADATA_LOGS)
     if log not in logs:
@@ -78,7 +78,7 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """Return the same reading in PERMISSIVE mode, which reports errors in rows."""
+    """Return a copy of the reading in PERMISSIVE mode, which reports errors in rows instead of raising them."""
     return wanted._replace(permissive=True)
 
 

@@ -1,7 +1,7 @@
 """Check that the columns in a read's schema exist, and that NOT NULL columns contain no nulls.
 
-Spark trusts the declared schema of a source: it doesn't check NOT NULL columns for nulls, so it makes rows from them
-faster. So NOT NULL must be true. Within a message, the spec determines which fields are NOT NULL, and a schema may be
+Spark trusts a source's schema: to build rows faster, it doesn't check NOT NULL columns for nulls. So a column declared
+NOT NULL must really have no nulls. Within a message, the spec determines which fields are NOT NULL, and a schema may be
 less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
@@ -16,9 +16,9 @@ from tagwire_spark.errors import PipelineError
 
 
 def check_requested_columns(source: str, requested: StructType, there: StructType) -> StructType:
-    """Return the requested columns under the source's own names. As everywhere in Spark, names ignore case.
+    """Return the requested columns with the source's spelling of their names. As elsewhere in Spark, case is ignored.
 
-    Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
+    Raises PipelineError for unknown columns, wrong types, and NOT NULL columns that may contain nulls.
     """
     types = {field.name: field.dataType for field in there}
     names = {name.lower(): name for name in types}
@@ -43,7 +43,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
 
 
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """Rename the columns of Arrow batches to the names in the read's schema."""
+    """Rename the columns of Arrow batches to the spelling in the read's schema."""
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
 
@@ -53,7 +53,10 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first nullable part that `asked` declares NOT NULL. The types are otherwise equal."""
+    """Return the path of the first part that may be null but is requested as NOT NULL; None if there is none.
+
+    Apart from nullability, the two types are equal.
+    """
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -75,7 +78,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Return columns as an Arrow batch with this schema; `file_of` returns the file of a row.
+    """Return columns as an Arrow batch with this schema. `file_of` returns a row's file, for errors.
 
     Raises PipelineError for a null that the schema forbids.
     """
@@ -89,5 +92,5 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return a column in its declared type, whose fields may be nullable even if the column's own fields are not."""
+    """Return a column in its declared type, which may allow nulls where the column's own type does not."""
     return column if column.type.equals(type) else in_type(column, type)

@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values that have the same message and version; `places` are their row numbers."""
+    """Encode values that share a message, version and options; `places` are their row numbers, for errors."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -158,7 +158,8 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return the message class, whether errors become values, and whether decoding is strict. Raises PipelineError."""
+    """Return the message class, whether the mode is PERMISSIVE, and whether decoding is strict. Raises PipelineError.
+    """
     _check_name(row, name)
     return _known_message(name, options)
 

@@ -1,1 +1,1 @@
-"""Local and remote files, and commits that publish either all files of a job or none."""
+"""Access local and remote files, and publish the files of a job atomically: either all of them or none."""

@@ -1,4 +1,4 @@
-"""File objects for libraries (gzip, Parquet, scapy). A remote file is read by ranges, without a local copy."""
+"""File objects for libraries such as gzip, Parquet and scapy. Remote files are read by ranges, without a local copy."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -58,9 +58,9 @@ def first_bytes(file: str, state: FileState | None, count: int, options: Storage
 def opened_stream(
     file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
 ) -> Generator[IO[bytes]]:
-    """Open a file by path or URL for reading. With `in_sequence`, a remote file is fetched ahead of the reader.
+    """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
 
-    Raises PipelineError if the file has changed since planning; OSError, LogPathError.
+    Raises OSError, LogPathError, and PipelineError if the file has changed since planning.
     """
     if not is_remote(file):
         with Path(file).open("rb") as opened:

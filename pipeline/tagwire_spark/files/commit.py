@@ -1,18 +1,18 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
-Tasks write to a hidden folder next to the logs. Each attempt has its own folder, so attempts that die or run in
+Tasks write to a hidden folder next to the logs. Each task attempt has its own folder, so attempts that die or run in
 parallel don't interfere. The driver then writes a manifest of the files to move and to remove. This manifest is the
 commit. The driver moves and removes the files; if the driver dies, the next process that reads or writes the folder
-does this instead. If a file can't be moved, all files are moved back. Readers never see part of a commit.
+completes the moves. If a file can't be moved, all files are moved back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
     _SUCCESS                                                               the manifest of the last finished commit
 
 Manifests are numbered. If another writer has already taken the next number, that writer's commit is carried out first,
-and this one is checked again. `local_commit` and `remote_commit` implement how a number is claimed and how files are
-moved. The folder lock only makes other processes wait: not every file system has reliable locks, and object storage has
-none.
+and this writer's changes are checked again. `local_commit` and `remote_commit` implement how a number is claimed and
+how files are moved. Correctness does not depend on the folder lock, which only makes other processes wait: not every
+file system has reliable locks, and object storage has none.
 """
 
 import time
@@ -67,12 +67,12 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the job with this ID. A micro-batch has the same job ID each time it is run."""
+    """Return the Job with this ID. All runs of the same micro-batch use the same job ID."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
-    """Create the folder. Raises PipelineError if it can't be created or doesn't support commits."""
+    """Create the log folder. Raises PipelineError if it can't be created or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
     if "number" not in folder.done():  # a folder with an earlier commit is known to support commits
         folder.remove(begin(root, storage))
@@ -88,15 +88,18 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
-    """Return the staging folder for one task attempt. Raises PipelineError if the job was begun and is already over."""
+    """Return the staging folder for one task attempt.
+
+    With `is_begun`, raises PipelineError if the job is over. Without it, the job's folder is created if needed.
+    """
     return _of(job).attempt(job, is_begun=is_begun)
 
 
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` receives the notes about micro-batches, inspects the folder, and returns the files to move, or None if the
-    job is already committed. It is called again if another job commits first.
+    `change` receives the notes about micro-batches, inspects the folder, and returns the files to move. It returns None
+    if the job is already committed. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -119,7 +122,9 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes about micro-batches, by query, from the last finished commit to the job's folder."""
+    """Return the notes about micro-batches, by query, from the manifest of the last finished commit to the job's
+    folder.
+    """
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -132,7 +137,7 @@ def abandon(job: Job) -> None:
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """Return the jobs whose staging folders are still in the folder."""
+    """Return the jobs that still have staging folders in a log folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
@@ -144,7 +149,8 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Lock a local folder, if its file system has locks, and carry out all earlier commits.
+    """Lock a local folder exclusively during the block, if its file system has locks, and first carry out all earlier
+    commits.
 
     Raises PipelineError.
     """
@@ -153,17 +159,20 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out pending commits to a folder, after giving their own processes time to do so. Raises PipelineError."""
+    """Carry out pending commits to a folder, after giving the processes that made them time to do so.
+
+    Raises PipelineError.
+    """
     with _alone(commit_folder(root, storage)):
         pass
 
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Lock a local folder for reading, after carrying out all earlier commits.
+    """Lock a local folder for reading during the block, after carrying out all earlier commits.
 
-    Raises PipelineError; its condition is KAFKA_LOG_CHANGED if locks don't work and another process committed
-    meanwhile.
+    Raises PipelineError. If the file system has no locks and another process commits during the block, the condition is
+    KAFKA_LOG_CHANGED.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -194,10 +203,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading at commit `number`, which `settled_number` returned, possibly in another process.
+    """Lock a folder for reading, and check that its last commit is still `number`, as `settled_number` returned it.
 
-    A folder listing in the block never shows part of a later commit: if there is a new manifest or commit at the end
-    of the block, this raises PipelineError, KAFKA_LOG_CHANGED.
+    Raises PipelineError (KAFKA_LOG_CHANGED) if there is a new manifest or commit at the end of the block. So a folder
+    listed in the block never shows part of a later commit.
     """
     if not _has_commits(root, storage):
         yield
@@ -211,12 +220,12 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether `kafka_log` may have written to a folder, judging by its file system."""
+    """Return whether `kafka_log` may have written to a folder, which depends on the kind of file system."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
 class _Pending(NamedTuple):
-    """A commit that is not finished."""
+    """A commit that is claimed but not finished."""
 
     folder: CommitFolder
     number: int
@@ -229,7 +238,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Start or resume a commit. Raises OSError; PipelineError after undoing the commit."""
+    """Start or resume a commit. Raises OSError, and PipelineError if the commit had to be undone."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -241,13 +250,14 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        if last := folder.done().get("job"):  # a process may have died before removing this job's staging folder
+        # The process may have died after committing this job but before removing its staging folder.
+        if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Wait for other processes to finish their commits: without locks, two could carry out the same commit."""
+    """Give other processes time to finish their commits: without locks, two could carry out the same commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -257,9 +267,9 @@ def _wait_for_others(folder: CommitFolder) -> None:
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """Open a segment by the name in the plan, to read the bytes from `start` up to `end`.
+    """Open a segment by the path or URL in the plan, to read the bytes from `start` up to `end`.
 
-    Raises PipelineError if the file has changed since planning; LogPathError.
+    Raises LogPathError, and PipelineError if the file has changed since planning.
     """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
@@ -274,9 +284,10 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return KAFKA_LOG_CHANGED if the planned file is gone but its folder exists; otherwise return `error`.
+    """Return the error KAFKA_LOG_CHANGED if a planned file was removed but its folder still exists; otherwise return
+    `error`.
 
-    A missing local folder may be a mount that the worker lacks, so `error` is kept.
+    If the local folder is missing as well, the worker may lack a mount, so `error` is more accurate.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

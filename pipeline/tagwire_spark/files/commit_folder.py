@@ -1,4 +1,4 @@
-"""The interface between commits and the log folder that they change, local or in object storage.
+"""The operations on a log folder that commits need, for local folders and for object storage.
 
 `commit` works with either kind of folder. They differ in how they claim a commit number, and in how they move files and
 undo moves: local folders use links and renames (`local_commit`), object storage uses conditional puts and copies
@@ -23,7 +23,7 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 
 
 class Job(NamedTuple):
-    """A write to a log folder."""
+    """A write to a log folder, with its ID."""
 
     root: str
     """Path or URL of the log folder."""
@@ -32,7 +32,7 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the staging folder within the log folder."""
+        """The staging folder's name within the log folder."""
         return f"{_PREFIX}{self.id}{_WRITING}"
 
     @property
@@ -41,7 +41,7 @@ class Job(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The file changes of a commit, as paths relative to the folder."""
+    """The changes that a commit makes: files to move and to remove, as paths relative to the log folder."""
 
     moves: tuple[tuple[str, str], ...]
     """Source and target of each move. A segment comes after its indexes."""
@@ -67,11 +67,14 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Put finished files where the driver expects them. Raises PipelineError, OSError."""
+        """Put finished files where the driver looks for them: leave them in place, or upload them.
+
+        Raises PipelineError, OSError.
+        """
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """End the attempt after its last file. Raises PipelineError if the job is already over."""
+        """Check, after the last file, that the job is still running. Raises PipelineError if the job is over."""
         self._to.end(self)
 
     def close(self) -> None:
@@ -80,7 +83,10 @@ class Attempt:
 
 
 class CommitFolder(ABC):
-    """A log folder. Methods raise PipelineError; in a local folder also OSError, which `refused` converts."""
+    """A log folder to which jobs commit.
+
+    Methods raise PipelineError. Methods of local folders also raise OSError, which `refused` converts.
+    """
 
     slowness = 1
     """How many times slower commits are than in a local folder."""
@@ -90,11 +96,11 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def refused(self) -> AbstractContextManager[None]:
-        """Turn file system errors into PipelineError."""
+        """Convert file system errors in the block to PipelineError."""
 
     @abstractmethod
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock during the block. Yields whether the lock is held."""
+        """Hold the folder lock during the block. Yields whether the lock could be acquired."""
 
     # ------------------------------------------------------------ jobs
 
@@ -104,22 +110,22 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Return a staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
+        """Create the staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver expects them: their paths relative to `top` become paths relative to the root."""
+        """Put files where the driver looks for them: at the same relative paths, but below the log folder, not `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """Raise PipelineError if an attempt's job is over, after removing the attempt's files."""
+        """Raise PipelineError if an attempt's job is over, and remove the attempt's files in that case."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove the local files of an attempt, unless the driver reads them there."""
+        """Remove the local files of an attempt, unless the driver reads them from there."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
-        """Remove a job's staged files, as far as possible."""
+        """Remove a job's staged files as far as possible, ignoring errors."""
 
     @abstractmethod
     def jobs(self) -> list[str]:
@@ -137,21 +143,23 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Write a small file next to the files that tasks have staged, and return its name."""
+        """Write a small file to the job's staging folder, and return its name."""
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path of a staged file that may be changed in place."""
+        """Yield a local path at which a staged file can be edited in place."""
 
     # ------------------------------------------------------------ commits
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """Return the manifest of the last finished commit; empty if there is none or another program wrote the file."""
+        """Return the manifest of the last finished commit; empty if there is none, or if another program wrote
+        `_SUCCESS`.
+        """
 
     @abstractmethod
     def pending(self) -> list[int]:
-        """Return the numbers of the commits that are not finished."""
+        """Return the numbers of unfinished commits."""
 
     @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
@@ -163,20 +171,20 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError if a file can't be moved, before anything is changed."""
+        """Raise PipelineError, before anything is changed, if one of the files can't be moved."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Carry out the rest of a commit. Raises PipelineError after undoing the commit."""
+        """Carry out the remaining moves of a commit. Raises PipelineError if the commit had to be undone."""
 
 
 def manifest_name(number: int) -> str:
-    """Return the manifest name of an unfinished commit."""
+    """Return the file name of the manifest of an unfinished commit."""
     return f"{_PREFIX}{number:020}.json"
 
 
 def number_of(name: str) -> int | None:
-    """Return the commit number in a manifest name, or None."""
+    """Return the commit number in a manifest's file name; None for any other name."""
     found = _NUMBERED.fullmatch(name)
     return int(found[1]) if found else None
 
@@ -188,12 +196,12 @@ def job_of_folder(name: str) -> str | None:
 
 
 def in_staging(job: Job) -> str:
-    """Return a new folder name for one task attempt, within the job's staging folder."""
+    """Return the name of a new folder, within the job's staging folder, for one task attempt."""
     return f"{job.name}/{uuid4().hex}"
 
 
 def too_late(job: Job) -> PipelineError:
-    """Return the error for a task attempt that is late because its job is over."""
+    """Return the error for a task attempt that runs after its job is over."""
     text = f"{job.root}: the write had finished before this task attempt, which wrote nothing."
     return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 

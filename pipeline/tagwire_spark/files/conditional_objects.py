@@ -1,7 +1,7 @@
-"""Objects below a prefix in object storage: conditional puts, listings, and concurrent requests.
+"""Access objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
 
-fsspec passes put conditions only to the S3 client, and can't return the ETag along with the bytes of a read. This
-module adds conditional puts and reads with ETags. It knows nothing of commits.
+fsspec passes put conditions only to the S3 client, and can't return an object's ETag together with its bytes. This
+module adds conditional puts and reads with ETags.
 """
 
 import time
@@ -21,7 +21,7 @@ _ONE_REQUEST: Final = 1 << 32
 
 
 class ConditionalObjects:
-    """Objects below a prefix, by name. Methods raise the storage client's errors."""
+    """The objects below a prefix, addressed by name. Methods raise the storage client's errors."""
 
     def __init__(self, system: Any, prefix: str) -> None:
         self.system = system
@@ -36,7 +36,7 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return the bytes of an object and its ETag, read by one request; two Nones if the object doesn't exist."""
+        """Return an object's bytes and ETag from a single request; two Nones if the object doesn't exist."""
         bucket, key, _ = self.system.split_path(self.path(name))
         try:
             found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
@@ -48,7 +48,7 @@ class ConditionalObjects:
             found["Body"].close()
 
     def level(self) -> list[str]:
-        """Return the names directly below the prefix."""
+        """Return the names of the objects and folders directly below the prefix."""
         self.system.invalidate_cache()
         try:
             found = self.system.ls(self._prefix, detail=False)
@@ -57,7 +57,7 @@ class ConditionalObjects:
         return [str(name).rstrip("/").rpartition("/")[2] for name in found]
 
     def listed(self, folder: str) -> list[str]:
-        """Return the full names of the objects below a folder."""
+        """Return the full names of all objects below a folder."""
         self.system.invalidate_cache()
         return [*self.system.find(self.path(folder))]
 
@@ -66,15 +66,15 @@ class ConditionalObjects:
         self.system.pipe_file(self.path(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put an object if there is none with this name. Returns whether it was put."""
+        """Put an object only if there is none with this name. Returns whether it was put."""
         return self._put(name, data, IfNoneMatch="*")
 
     def replace(self, name: str, data: bytes, tag: str) -> bool:
-        """Replace an object if it still has this ETag. Returns whether it was replaced."""
+        """Replace an object only if it still has this ETag. Returns whether it was replaced."""
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object if a condition holds, in one request. Returns whether it was put."""
+        """Put an object only if a condition holds, in one atomic request. Returns whether it was put."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -89,7 +89,7 @@ class ConditionalObjects:
             time.sleep(0.2)  # another put of the same object is in progress
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
-        """Copy objects from the first name of each pair to the second."""
+        """Copy objects. Each pair contains the source name and the target name."""
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
 
     def delete(self, name: str) -> None:
@@ -101,7 +101,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask` for each item, concurrently. All requests have ended when this returns or raises."""
+        """Call `ask` for each item, concurrently. All calls have ended when this returns or raises."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

@@ -1,10 +1,10 @@
-"""Check whether a file is still the file that the driver saw when it planned a read.
+"""Check that a file is unchanged since the driver planned a read.
 
 A task reads minutes after planning. By then, an overwrite or a broker's cleaner may have replaced the file, and the
 rows would mix old and new data. So a split includes the identity of its file: size, inode and modification time of a
-local file; size and ETag (or the file system's time) of a remote file. The last segment of a log may grow meanwhile. A
-local file counts as grown only if its first and last planned bytes are unchanged, because `cp` and `rsync --inplace`
-overwrite a file and keep its inode.
+local file; size and ETag (or modification time) of a remote file. The last segment of a log may grow in the meantime.
+But `cp` and `rsync --inplace` overwrite a file and keep its inode, so a local file counts as grown only if its first
+and last planned bytes are unchanged.
 """
 
 import os
@@ -26,7 +26,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified"
 
 
 class FileState(NamedTuple):
-    """Facts that identify a file and its contents, to detect changes."""
+    """The size and identity of a file, by which changes are detected."""
 
     size: int
     name: str = ""
@@ -38,18 +38,18 @@ class FileState(NamedTuple):
 
 
 def state_of_status(status: os.stat_result) -> FileState:
-    """Return the state of a file on this machine, or on a mount of all workers, from its `stat` result."""
+    """Return the state of a local or mounted file from its `stat` result."""
     return FileState(status.st_size, f"inode {status.st_ino}", f"modified at {status.st_mtime_ns} ns")
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Return the state of an fsspec file from its `info` or listing entry."""
+    """Return the state of an fsspec file from the dict that `info` or a listing returned."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
 
 def modified_at(facts: Mapping[str, Any]) -> int | None:
-    """Return the time of the last write to an fsspec file, in nanoseconds since 1970; None if unknown."""
+    """Return the modification time of an fsspec file, in nanoseconds since 1970; None if unknown."""
     for value in map(facts.get, _TIMES):
         if isinstance(value, str):
             try:
@@ -64,14 +64,17 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Format a value independently of its type: `info` may give a time in seconds, and a listing a datetime."""
+    """Format a time or ETag uniformly: for one file, `info` may give a time in seconds and a listing a datetime."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file is not the planned file. A file that may grow must have its bytes up to `end`."""
+    """Raise PipelineError if a file has changed since planning.
+
+    A file that may grow must still have at least the bytes up to `end`.
+    """
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -87,13 +90,16 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 
 
 def growing_state(data: FileBytes) -> FileState:
-    """Return the state of a local file that may grow. Raises LogPathError."""
+    """Return the state of a local file that may grow, including checksums of its first and last bytes.
+
+    Raises LogPathError.
+    """
     state = state_of_status(data.status())
     return state._replace(ends=_ends(data, state.size))
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check a local file as `check_unchanged` does, and check that the planned bytes were not overwritten.
+    """Check a local file as `check_unchanged` does, and also that its first and last planned bytes are unchanged.
 
     Raises PipelineError, LogPathError.
     """
@@ -107,9 +113,10 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return checksums of the first and the last of `size` bytes; 0 for zeros, which a broker may not have written yet.
+    """Return checksums of the first and the last bytes of the first `size` bytes of a file.
 
-    If a broker has truncated zeros at the end, the checksum of the missing bytes is 0 as well. Raises LogPathError.
+    The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
+    truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

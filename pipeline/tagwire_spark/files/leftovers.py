@@ -1,7 +1,7 @@
 """Find and remove files that writes and jobs left behind because their driver was killed.
 
-The folder that such a write left behind looks like the folder of a running write. Only its age distinguishes it: the
-time since the last write to anything in it.
+A folder that a killed write left behind looks like the folder of a running write. They can only be told apart by age:
+the time since anything in the folder was last written.
 """
 
 import re
@@ -32,7 +32,10 @@ class Leftover(NamedTuple):
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """Return the leftover folders, including the folders of writes that may still run. Raises PipelineError."""
+    """Return the leftover folders, which include the folders of writes that may still be running.
+
+    Raises PipelineError.
+    """
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
@@ -44,7 +47,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden folders in which jobs, killed or still running, build this output."""
+    """Return the hidden folders in which jobs build this output. The jobs may be running or killed."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
@@ -55,11 +58,13 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove leftovers of other jobs if nothing in them is younger than `hours`. The given job must already be
-    committed.
+    """Remove the leftovers of other jobs in which nothing was written for `hours`.
+
+    The given job must already be committed.
     """
     oldest = time.time() - 3600 * hours
-    with suppress(OSError, PipelineError):  # the job's write succeeded; the next write tries again
+    # This job's write succeeded anyway, and the next write tries again to remove leftovers.
+    with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)

@@ -1,13 +1,13 @@
-"""Commit to a local folder, or a folder that all workers mount, by a hard link with a number and by renaming files.
+"""Commit to a local or mounted folder: claim a number with a hard link, then rename files.
 
-A commit is a hard link whose name is the next number. Creating the link fails if another writer has taken the number,
-even on network file systems. When all files are in place, the link's source (a draft in the job's folder) is renamed to
-`_SUCCESS`. If a file can't be moved, the job's folder is renamed, and all files are moved back. Once one of these two
-renames has succeeded, the other fails. So two processes that carry out the same commit agree on the outcome, and the
+To commit, a writer creates a hard link whose name is the next number. Creating the link fails if another writer has
+taken the number, even on network file systems. When all files are in place, the link's source (a draft in the job's
+folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is renamed, and all files are moved back.
+Only one of these two renames can succeed. So two processes that carry out the same commit agree on the outcome, and the
 slower process can't move any more files.
 
-The number alone can't ensure this: when a commit is finished, its number's name is free again, and a slow writer may
-take the name before noticing that it is too late.
+The number alone can't ensure this: a finished commit frees its number's name, and a slow writer may take that name
+before it notices that it is too late.
 """
 
 import json
@@ -61,14 +61,14 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Turn OSError into PipelineError."""
+        """Convert OSError in the block to PipelineError."""
         try:
             yield
         except OSError as error:
             raise write_failure(self.root, error) from None
 
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock if the file system has locks."""
+        """Hold the folder lock during the block, if the file system has locks."""
         return locked(self.path, shared=shared)
 
     # ------------------------------------------------------------ jobs
@@ -85,7 +85,7 @@ class LocalFolder(CommitFolder):
             raise
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create a folder for one attempt in the job's staging folder."""
+        """Create a folder for one task attempt in the job's staging folder."""
         folder = self.path / in_staging(job)
         try:
             folder.mkdir(parents=not is_begun)
@@ -94,14 +94,14 @@ class LocalFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Flush the files to disk; they are already in place."""
+        """Flush the files to disk. They are already in the staging folder, where the driver looks for them."""
         for file in files:
             on_disk(file)
         for folder in {file.parent for file in files}:
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: a job that is over has no folder that an attempt could write to."""
+        """Do nothing: when a job is over, its folder is gone, so an attempt has nothing left to write to."""
 
     def remove(self, job: Job) -> None:
         """Remove the job's folder."""
@@ -112,9 +112,9 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the staging folder and everything below it. The job's own process may be removing files meanwhile."""
+        """Return the staging folder and everything below it. Tolerates files that the job removes at the same time."""
         found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # os.walk, unlike `rglob`, tolerates files that disappear
+        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, os.walk tolerates files that disappear
             for path in (Path(folder), *(Path(folder, each) for each in files)):
                 with suppress(OSError):
                     status = path.stat()
@@ -131,14 +131,14 @@ class LocalFolder(CommitFolder):
             return None
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Write a file to the job's folder."""
+        """Write a file to the job's staging folder."""
         with self.refused():
             (job.folder / name).write_text(data.decode())
         return f"{job.name}/{name}"
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of the file itself, and flush the file to disk after the change."""
+        """Yield the path of the staged file itself, and flush the file to disk after the block."""
         yield self.path / name
         on_disk(self.path / name)
 
@@ -153,8 +153,9 @@ class LocalFolder(CommitFolder):
         return found if isinstance(found, dict) else {}
 
     def pending(self) -> list[int]:
-        """Return the numbers of unfinished commits. A manifest whose number is already finished comes from a writer
-        that was too late, and is ignored.
+        """Return the numbers of unfinished commits.
+
+        A manifest whose number is already finished was written by a process that was too late. It is ignored.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -173,7 +174,7 @@ class LocalFolder(CommitFolder):
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Write the manifest as a draft, and link the draft to its number."""
+        """Write the manifest as a draft, and hard-link the draft under the commit number."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
         claimed = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
         draft.write_text(json.dumps(claimed, indent=1))
@@ -184,9 +185,10 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # if it is this job, only the reply to the link was lost
+            if claimed.get("job") != job.id:  # if the job is this one, the link succeeded and only the reply was lost
                 return False
-        if self._is_done(number) and (self.path / claimed["draft"]).exists():  # a finished commit has this number
+        # Too late: the number belongs to a finished commit.
+        if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
         self._claimed = claimed
@@ -195,12 +197,15 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise an error for a missing source, or a target that is a folder, not writable or on another file system."""
+        """Raise an error if a file to move is missing, or if its target can't be written.
+
+        The target must not be a folder, and must be writable and on the same file system.
+        """
         root = self.path
-        job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
+        job.folder.mkdir(exist_ok=True)  # the tasks of a micro-batch without rows create no folder
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # raises if the driver doesn't have the mount that the task wrote to
+            (root / source).stat()  # fails if the task wrote to a mount that the driver doesn't have
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -213,9 +218,10 @@ class LocalFolder(CommitFolder):
                 raise PermissionError(EACCES, "no permission to move files there", str(folder))
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Rename the files that are not yet renamed. If this fails, rename all files back."""
+        """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        is_over = not change or self._is_done(number)  # checked after the read: a slow writer may reuse the number
+        # Checked after reading the manifest, because a slow writer may reuse the number.
+        is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
             return
@@ -256,7 +262,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # otherwise another job has taken the number
+            if self.manifest(number) == change:  # otherwise the number now belongs to another job
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
@@ -265,30 +271,30 @@ class LocalFolder(CommitFolder):
         return True
 
     def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
-        """Raise PipelineError if another process has undone a commit of this process."""
+        """Raise PipelineError if another process has undone this process's commit."""
         if self._undone(number, change):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Return the error for a commit that another process has undone, after removing the undone folder."""
+        """Return the error for a commit that another process has undone, after removing the job's renamed folder."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root}: can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        """Return whether this commit or a later one is finished."""
+        """Return whether this commit, or a later commit, is finished."""
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
     def _manifests(self) -> dict[int, Path]:
-        """Return the existing manifests by number."""
+        """Return the manifest files in the folder, by commit number."""
         found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
         self._found.update(found)
         return found
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to an error that explains that the commit remains valid."""
+        """Convert an OSError in the block to a PipelineError that says that the commit is valid and finishes later."""
         try:
             yield
         except OSError as error:
@@ -300,7 +306,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Hard-link a file to another name. Raises FileExistsError if the name exists; OSError, PipelineError."""
+        """Create a hard link to a file. Raises FileExistsError if the name exists; OSError, PipelineError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:
@@ -313,7 +319,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move files to be removed into the staging folder, and new files into place. Raises OSError."""
+    """Move the files to be removed into the staging folder, and the new files into place. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -323,14 +329,14 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # fails unless the partition folder is now empty
+        with suppress(OSError):  # removes the partition folder only if it is now empty
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Move a file unless this or another process has already moved it. Raises OSError."""
+    """Move a file unless it is already moved, by this process or another. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
@@ -340,7 +346,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the folder name that a job gets when it is undone, with the suffix of a staging folder."""
+    """Return the name that the staging folder of an undone job gets. It still has a staging folder's suffix."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -350,9 +356,9 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Move all files of a commit back. Raises OSError."""
+    """Move all files of a commit back to their original places. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # another process has moved all files back, and later commits may have written
+    if not undone.exists():  # another process has moved all files back, so the targets may belong to later commits
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -363,21 +369,21 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes folders made for this commit, but not folders with other files
+        with suppress(OSError):  # removes folders created for this commit; fails for folders that contain other files
             folder.rmdir()
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
-    """Return the folders that a commit changes, except the root."""
+    """Return the folders that a commit changes, apart from the log folder itself."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
 
 
-# The lock is on the folder itself: no lock file is left behind, and the lock ends with its process.
-# Commits stay correct on file systems without locks.
+# The lock is on the folder itself, so no lock file is left behind, and the lock ends with its process.
+# Even on file systems without locks, commits remain correct.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock, which several readers may hold if `shared`. Yields whether the lock is held."""
+    """Hold the folder lock during the block; if `shared`, other readers may hold it too. Yields whether it is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

@@ -1,19 +1,19 @@
-"""Commit to a prefix in object storage, by conditional puts of a numbered manifest and by copying objects.
+"""Commit to a prefix in object storage: claim a number with a conditional put, then copy objects.
 
 Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
 (`If-None-Match: *`), or is unchanged since it was read (`If-Match`). A commit consists of these steps:
 
-1. The manifest is put under the next number, if that number is free: this put is the commit.
-2. Staged objects are copied to names that were free before.
-3. `_SUCCESS` is replaced by the manifest, if nobody else has replaced it: this decides that the commit is done.
-4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
+1. The manifest is put under the next number, if that number is free: this put is the commit. 2. Staged objects are
+copied to names that were free before. 3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it:
+this decides that the commit is done. 4. Objects that replace others are copied; then removed objects, the manifest and
+the staged objects are deleted.
 
-Another process may repeat each step, even at the same time, because staged objects stay until the end. If step 2 fails,
+Another process may repeat each step, even concurrently, because staged objects are kept until the end. If step 2 fails,
 `_SUCCESS` is replaced by a copy that only adds the number and job of the undone commit: this decides that the commit is
-undone. Then the staged objects are deleted first, so that no other process copies them, then their copies, then the
-manifest. Objects that existed before the commit are still untouched at that point.
+undone. The staged objects are then deleted first, so that no other process can copy them; then their copies are
+deleted, and last the manifest. Objects that existed before the commit are still untouched at that point.
 
-If a store ignored these conditions, two writers could commit at once. So `begin` tests the store before anything is
+If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
 """
 
@@ -53,7 +53,10 @@ _UNDONE: Final = 8
 
 
 class RemoteFolder(CommitFolder):
-    """A log folder at a prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
+    """A log folder at a prefix of a bucket.
+
+    The constructor raises PipelineError for a file system without conditional puts.
+    """
 
     slowness = 6
 
@@ -71,7 +74,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Turn all errors of the storage client into PipelineError, without secrets."""
+        """Convert all errors of the storage client to PipelineError, with secrets removed."""
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
 
@@ -83,7 +86,7 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
-        """Put the object that marks the job as active. Raises PipelineError if the store ignores conditions."""
+        """Put the object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
         first = f"{job.name}/first"
         self._objects.put(first, b"1")
         try:
@@ -101,7 +104,7 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create a local folder whose files are uploaded once they are complete."""
+        """Create a local folder for one task attempt. Its files are uploaded once they are complete."""
         with self.refused():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
@@ -110,7 +113,9 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload files now, so that the worker's disk doesn't have to hold all files of the attempt."""
+        """Upload finished files now and delete them locally, so that the worker's disk needn't hold all files of the
+        attempt.
+        """
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -118,7 +123,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """Raise PipelineError if the attempt's job is over, after removing the job's objects."""
+        """Raise PipelineError if the attempt's job is over, and remove the job's objects in that case."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
@@ -129,13 +134,13 @@ class RemoteFolder(CommitFolder):
         shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
 
     def remove(self, job: Job) -> None:
-        """Delete all objects below the job's folder, beginning with the object that marks the job as active."""
-        with suppress(Exception):  # client errors are ignored: readers don't see leftover objects
+        """Delete all objects below the job's folder, starting with the object that marks the job as active."""
+        with suppress(Exception):  # client errors are ignored, because readers don't see leftover objects
             self._objects.delete(f"{job.name}/{_BEGUN}")
             self._objects.delete_all(self._objects.listed(job.name))
 
     def jobs(self) -> list[str]:
-        """Return the jobs whose staging folders are listed."""
+        """Return the jobs that have staging folders below the prefix."""
         with self.refused():
             return [job for name in self._objects.level() if (job := job_of_folder(name)) is not None]
 
@@ -154,14 +159,14 @@ class RemoteFolder(CommitFolder):
             return self._objects.get(name)
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Put an object into the job's folder."""
+        """Put an object below the job's staging folder."""
         with self.refused():
             self._objects.put(f"{job.name}/{name}", data)
         return f"{job.name}/{name}"
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield a local copy of an object, and upload the copy afterwards."""
+        """Yield a local copy of an object, and upload it after the block."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
@@ -178,8 +183,9 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers that have a manifest, even if the commit's outcome is decided. Numbers that another job
-        has already used are left out.
+        """Return the numbers that have a manifest, even if the commit's outcome is already decided.
+
+        Numbers that another job has already used are left out.
         """
         with self.refused():
             found = sorted(
@@ -202,7 +208,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number, if the number is free."""
+        """Put the manifest under its number if the number is still free."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -212,7 +218,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # the manifest was put, even if the reply was lost
+            else:  # the put succeeded, even if the reply was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
@@ -223,7 +229,7 @@ class RemoteFolder(CommitFolder):
         raise lost
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError if a staged object is missing, because it was staged elsewhere or deleted."""
+        """Raise PipelineError if a staged object no longer exists."""
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
@@ -231,9 +237,9 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Do the remaining copies and deletions of a commit; another process may be doing the same.
+        """Carry out the remaining copies and deletions of a commit. Another process may do this at the same time.
 
-        If the commit belongs to another process and is undone, nothing is raised and nothing of the commit is left.
+        If another process's commit has to be undone, this removes all of its objects and raises no error.
         """
         try:
             change = self.manifest(number)
@@ -244,7 +250,7 @@ class RemoteFolder(CommitFolder):
             raise failure
 
     def _carry_out(self, number: int, change: Mapping[str, Any]) -> Exception | None:
-        """Finish a commit and return None, or undo it and return the reason."""
+        """Finish a commit and return None; if that fails, undo it and return the reason."""
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
@@ -253,7 +259,7 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # otherwise another process has finished the commit
+            if self._is_there(number):  # otherwise another process has already finished the commit
                 raise
         return None
 
@@ -282,7 +288,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise the commit is over, and later commits may have written these objects
+        if self._is_there(number):  # otherwise the commit is over, and these objects may belong to later commits
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -298,7 +304,9 @@ class RemoteFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _unfinished(self, error: Exception) -> PipelineError:
-        """Return the error for a commit that another process must finish."""
+        """Return the error for a commit that could not be completed, and that a later read or write completes or
+        undoes.
+        """
         cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
         text = f"{self._shown}: a write is committed, but not all of its files could be put in place: {cause}. The next"
         text += " write, or read with write permission, finishes or undoes it; check then whether its rows exist."
@@ -307,7 +315,7 @@ class RemoteFolder(CommitFolder):
     # ------------------------------------------------------------ state of the commit
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
-        """Return the manifest in `_SUCCESS`, and the ETag of the object."""
+        """Return the manifest in `_SUCCESS`, and the object's ETag."""
         data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")
@@ -320,7 +328,9 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return the state of a commit: open, done, undone, or too late (another commit has this or a later number)."""
+    """Return the state of a commit: open, done, undone, or too late (its number, or a later one, is used by another
+    commit).
+    """
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

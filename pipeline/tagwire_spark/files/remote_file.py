@@ -1,11 +1,11 @@
 """Read a remote file by ranges, without a local copy.
 
-A split is read from start to end, so its blocks are fetched ahead of the reader. The first blocks are small, since a
-reader may stop early. Everything else (index entries, batch headers before a split) is read in small pieces, because a
-reader that jumps needs only a few bytes at each position (`tagwire.log.file_bytes`).
+A split is read sequentially, so its blocks are fetched ahead of the reader. The first blocks are small, since a reader
+may stop early. Index entries, and batch headers before a split, are read in small pieces, because a reader that skips
+from position to position needs only a few bytes at each (`tagwire.log.file_bytes`).
 
-All ranges must come from the file that the driver planned with. S3 checks this itself, because each request names the
-ETag. For other stores, the file's state is compared once, when the file is opened.
+All ranges must come from the version of the file that the driver saw during planning. S3 checks this itself, because
+each request includes the ETag. For other stores, the file's state is compared once, when the file is opened.
 """
 
 from collections import deque
@@ -40,7 +40,7 @@ _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file that must not have changed since planning, except by growing. Raises PipelineError."""
+    """An fsspec file that may grow but must not otherwise change after planning. Raises PipelineError."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class RemoteFile:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether several threads may send requests at once, which only asynchronous file systems allow."""
+        """Whether several threads may send requests at once. Only asynchronous file systems allow this."""
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is the planned file, unless each request checks this. Raises PipelineError."""
+        """Check that the file is unchanged since planning, unless each request checks this. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
@@ -77,7 +77,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Return a range of bytes by one request. Raises any error of the file system's library."""
+        """Fetch a range of bytes with one request. Raises any error of the file system's library."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
@@ -102,8 +102,9 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Compare the file's current state with the planned state, and store it if the file only grew. Raises
-        PipelineError, LogPathError.
+        """Check that the file is unchanged since planning. If the file has only grown, store its new state.
+
+        Raises PipelineError, LogPathError.
         """
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
@@ -128,7 +129,7 @@ class GoneError(LogPathError):
 
 
 class _Block(NamedTuple):
-    """A block of bytes that is fetched or being fetched."""
+    """A block of bytes that has been fetched or is being fetched."""
 
     start: int
     end: int
@@ -136,7 +137,7 @@ class _Block(NamedTuple):
 
 
 class RemoteBytes(FileBytes):
-    """The bytes of a remote file. The bytes from `start` up to `end` are fetched ahead of a sequential reader."""
+    """The bytes of a remote file. The range from `start` to `end` is fetched ahead of a sequential reader."""
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 
@@ -155,7 +156,9 @@ class RemoteBytes(FileBytes):
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Return bytes from `start` on. Raises PipelineError, LogPathError."""
+        """Return up to `size` bytes from position `start`; fewer at the end of the file. Raises PipelineError,
+        LogPathError.
+        """
         parts, end = [], min(start + size, self._size)
         while start < end:
             block = self._block(start)
@@ -168,18 +171,24 @@ class RemoteBytes(FileBytes):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def window(self, start: int, least: int) -> bytes:
-        """Return at least `least` bytes from `start` on, more if they are being fetched. Raises PipelineError."""
+        """Return at least `least` bytes from position `start`, or fewer at the end of the file.
+
+        Returns more bytes where they are fetched ahead anyway. Raises PipelineError.
+        """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the block at a position, and start to fetch the next blocks; None outside the sequential range."""
+        """Return the block that contains a position, and start fetching the next blocks; None outside the sequential
+        range.
+        """
         blocks = self._blocks
-        while len(blocks) > 1 and blocks[1].end <= position:  # keeps an earlier block, where a batch may begin
+        # Keeps the block before `position`, where a batch may begin.
+        while len(blocks) > 1 and blocks[1].end <= position:
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
-            self._next = position  # skips the bytes that the reader jumped over
+            self._next = position  # skips the bytes that the reader didn't request
             self._begin_next()
         ahead = 0 if self._pool is None else _AHEAD
         while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:
@@ -201,7 +210,7 @@ class RemoteBytes(FileBytes):
 
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
-    """Open a remote file for reading `start` up to `end` in sequence. With `ahead`, blocks are fetched in advance."""
+    """Open a remote file for sequential reading from `start` to `end`. With `ahead`, blocks are prefetched."""
     if not (ahead and file.is_concurrent):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return
@@ -213,7 +222,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
 
 
 def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
-    """Return a lookup of index entries that fetches several thousand entries per request."""
+    """Return a reader of index entries that fetches several thousand entries per request."""
     pieces: dict[int, bytes] = {}
     size = file.state.size - file.state.size % layout.size
 

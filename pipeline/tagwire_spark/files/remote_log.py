@@ -1,8 +1,8 @@
-"""Remote partitions and segments, for planning.
+"""Partitions and segments in remote file systems, for planning.
 
-The listing of a remote log becomes a local tree of empty files with the same names, so the code for local logs also
-works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole small
-files.
+The listing of a remote log is mirrored as a local tree of empty files with the same names, so the code for local logs
+also works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole
+small files.
 """
 
 from collections.abc import Generator, Mapping
@@ -47,29 +47,29 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def opened(self) -> Generator[FileBytes]:
-        """Yield the segment's bytes up to `end`, read by ranges."""
+        """Yield the segment's bytes up to `end`. They are read by ranges."""
         with self._location.opened(self.path) as data:
             data.end_at(self.end)
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Fetch the segment, or a file next to it, in pieces. Raises OSError, PipelineError, LogPathError."""
+        """Download the segment, or a file next to it, in pieces. Raises OSError, PipelineError, LogPathError."""
         self._location.copy(path, target)
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """Yield the entries of one of the segment's indexes, read by ranges."""
+        """Yield the entries of one of the segment's indexes. They are read by ranges."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex`, which is fetched on access."""
+        """The entries of the `.txnindex` file, which is fetched on first access."""
         self._location.bring(*filter(None, [self.beside("txnindex")]))
         return super().aborted_transactions
 
 
 class RemotePartition(Partition):
-    """A remote partition folder. The files behind its properties are fetched on first access."""
+    """A remote partition folder. Checkpoints and indexes are fetched when a property first needs them."""
 
     def __init__(self, path: Path, location: "Location") -> None:
         super().__init__(path)
@@ -87,24 +87,24 @@ class RemotePartition(Partition):
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The leader epochs from the checkpoint, which is fetched on access."""
+        """The leader epochs from the partition's checkpoint file, which is fetched on first access."""
         self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))
         return super().leader_epochs
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The log start offset, from the checkpoint in the parent folder."""
+        """The log start offset, from the checkpoint file in the parent folder."""
         self._location.bring_above(self.path, "log-start-offset-checkpoint")
         return super().log_start_offset
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the broker has compacted the partition, from the checkpoint in the parent folder."""
+        """Whether the broker has compacted the partition, according to the checkpoint file in the parent folder."""
         self._location.bring_above(self.path, "cleaner-offset-checkpoint")
         return super().is_compacted
 
 
-# Detect listings of object storage that show part of a commit.
+# Detect listings of object storage that may show part of a commit.
 #
 # Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its folder. Its
 # manifest exists from before the first object is copied until after the last one, and then `_SUCCESS` is a different
@@ -118,7 +118,7 @@ _Mark = frozenset[tuple[str, FileState]]
 
 
 class Marks:
-    """The marks of commits that a listing shows, by folder."""
+    """The commit marks (`_SUCCESS`, manifests and staging folders) that a listing shows, by folder."""
 
     def __init__(self, system: Any, options: StorageOptions) -> None:
         self._system = system
@@ -131,7 +131,10 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in a partition's parent folder before listing the partition, if access is allowed."""
+        """Record the commit marks in the parent folder of a partition that is about to be listed.
+
+        Does nothing without permission to list the parent folder.
+        """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:
@@ -142,7 +145,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """Record the commit marks in a listing of the folder `root`."""
+        """Record the commit marks that a listing of the folder `root` contains."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")
@@ -153,7 +156,10 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Finish pending commits. Raises PipelineError (KAFKA_LOG_CHANGED) if the listing may be out of date."""
+        """Carry out pending commits to a folder, and check that its commit marks have not changed since it was listed.
+
+        Raises PipelineError (KAFKA_LOG_CHANGED) if they have.
+        """
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return
@@ -181,5 +187,5 @@ class Marks:
 
 
 def is_staged(name: str) -> bool:
-    """Return whether a file is in a task's staging folder, and therefore hidden from readers."""
+    """Return whether a file is in a staging folder, and therefore hidden from readers."""
     return any(job_of_folder(part) is not None for part in name.split("/"))

@@ -1,7 +1,7 @@
-"""Locations of logs: local folders, and any file system that fsspec supports.
+"""Locations of logs, in local folders or in any file system that fsspec supports.
 
-For planning, a listing of a remote log becomes a local tree of empty files, with the state of each remote file. The
-driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
+For planning, a listing of a remote log is mirrored as a local tree of empty files, with the state of each remote file.
+The driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
 memory.
 """
 
@@ -48,9 +48,10 @@ Listed = tuple[str, int, str, int]
 
 
 class Location:
-    """A local or remote file or folder, with a local path for it.
+    """A local or remote file or folder.
 
-    `local` is the local file or folder itself; for a remote one, its path in the tree made from a listing.
+    `local` is the path of a local file or folder. For a remote one, it is a path in the local tree that mirrors a
+    listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -61,49 +62,52 @@ class Location:
 
     @property
     def origin(self) -> str:
-        """The original path or URL."""
+        """The path or URL of this location, as given by the user."""
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the original path or URL for a local path below this one, or for a file next to this one."""
+        """Return the original path or URL of a local path that is below this location or next to it."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
-        """Return the state of a file below this location. Raises LogPathError if the file is gone."""
+        """Return the state of a file below this location. Raises LogPathError if the file no longer exists."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow; a local file gets checksums of both ends. Raises LogPathError."""
+        """Return the state of a file that may grow, for a local file with checksums of its first and last bytes.
+
+        Raises LogPathError.
+        """
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
             return growing_state(data)
 
     def size_of(self, path: Path) -> int:
-        """Return the size in bytes of a file below this location. Raises LogPathError if the file is gone."""
+        """Return the size in bytes of a file below this location. Raises LogPathError if the file no longer exists."""
         return file_status(path).st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
-        """Return the partition in a folder. Raises LogPathError."""
+        """Open a folder as a partition. Raises LogPathError."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
-        """Return a file as a segment. Raises LogPathError."""
+        """Open a file as a segment. Raises LogPathError."""
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
-        """Return the remote file for a path in the tree. Raises PipelineError."""
+        """Return the remote file that a path in the local tree stands for. Raises PipelineError."""
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
     @property
     def options(self) -> StorageOptions:
-        """The options of the file system."""
+        """The fsspec options of the location's file system."""
         return NO_OPTIONS if self._tree is None else self._tree.options
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether requests may be sent concurrently, which only asynchronous file systems allow."""
+        """Whether requests may be sent concurrently. Only asynchronous file systems allow this."""
         return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
@@ -120,7 +124,7 @@ class Location:
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy a file and its modification time. Raises PipelineError, LogPathError, OSError."""
+        """Copy a file to a local path, with its modification time. Raises PipelineError, LogPathError, OSError."""
         if self._tree is None:
             shutil.copy2(path, target)
             return
@@ -131,7 +135,8 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the facts that another process needs to read these remote files; None for local files."""
+        """Return the listing entries of remote files, from which another process can open them; None for local files.
+        """
         if self._tree is None:
             return None
         states = self._tree.states
@@ -141,12 +146,12 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError (KAFKA_LOG_CHANGED) if the listing of a folder may show part of a commit."""
+        """Raise PipelineError (KAFKA_LOG_CHANGED) if the listing of a folder may show only part of a commit."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files into the tree. Raises PipelineError, LogPathError."""
+        """Fetch the contents of small remote files into the local tree. Raises PipelineError, LogPathError."""
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):
@@ -157,7 +162,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file from the parent of a remote folder, if the file exists. Raises PipelineError."""
+        """Fetch a file, if it exists, from the parent folder of a remote folder. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -168,9 +173,11 @@ class Location:
 def locations(
     paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_in_parents: bool = True
 ) -> Iterator[Location]:
-    """Yield the locations of paths and patterns; their trees are deleted when `stack` is closed. Raises PipelineError.
+    """Yield the locations that paths and patterns match. Raises PipelineError.
 
-    For a partition URL, `looks_in_parents` also lists its parent folder, which is needed to detect commits there.
+    Closing `stack` deletes the local trees that mirror remote listings.
+
+    For the URL of a partition, `looks_in_parents` also lists the parent folder, to detect commits to it.
     """
     for path in paths:
         found = list(
@@ -182,8 +189,9 @@ def locations(
 
 
 def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
-    """List a folder now; return None if it doesn't exist. The tree is deleted when `stack` is closed. Raises
-    PipelineError.
+    """List a folder now, and return its location; None if it doesn't exist. Raises PipelineError.
+
+    Closing `stack` deletes the local tree that mirrors a remote listing.
     """
     if not is_remote(path):
         return Location(Path(path), is_named=True) if Path(path).is_dir() else None
@@ -222,7 +230,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """Return an iterator over the locations that a URL or URL pattern matches, from one listing."""
+    """List a URL or URL pattern once, and return an iterator over the matching locations."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -233,7 +241,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
             marks.look_in_parents(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
-    if root and root.strip("/") in found:  # a file, which is listed with its folder
+    if root and root.strip("/") in found:  # the URL names a file, whose folder is listed instead
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
@@ -245,8 +253,9 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """Return the folder to list, and the maximum depth. For a segment, this is the folder with the segment and its
-    indexes.
+    """Return the folder to list for a URL or pattern, and the depth to which to list it; None means no limit.
+
+    For a segment, the folder that contains it is listed, because its indexes are there as well.
     """
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
@@ -254,7 +263,7 @@ def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
 
 
 def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
-    """Return the listed files and folders that a name or pattern matches."""
+    """Return the names of the listed files and folders that match a URL or pattern."""
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
@@ -263,14 +272,16 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
 
 
 def _with_folders(name: str, root: str) -> Iterator[str]:
-    """Yield a name and its parent folders below the root."""
+    """Yield a name, and the folders above it that are below the root."""
     while len(name) > len(root):
         yield name
         name = name.rpartition("/")[0]
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Return a remote folder from the driver's listing, for a task, which reads the files sequentially.
+    """Return the location of a remote folder in a task, which reads the files sequentially.
+
+    `listed` contains the entries of the driver's listing, so the task doesn't list the folder again.
 
     Raises PipelineError.
     """
@@ -283,7 +294,7 @@ def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: S
 
 
 class _Tree:
-    """A listing as a local tree of empty files, with the state and URL of each file."""
+    """A local tree of empty files that mirrors a listing, with the state and URL of each file."""
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
@@ -299,7 +310,8 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add the files in wanted folders, the files next to wanted files, and checkpoints in the parent folders."""
+        """Add the wanted folders, the folders of wanted files, and the checkpoints in their parent folders to the tree.
+        """
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
         for name, facts in found.items():
@@ -309,7 +321,7 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
-        """Add an empty file with this modification time in nanoseconds; None means the current time."""
+        """Add an empty file with this modification time in nanoseconds; None stands for the current time."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         if time is not None:
@@ -317,7 +329,9 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the file system and its URL; the folder is in the tree, or the root's parent."""
+        """Return a folder's name in the file system, and its URL. The folder may be in the tree, or the parent of its
+        root.
+        """
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -325,16 +339,16 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path in the tree for the name of a remote file or folder."""
+        """Return the local path for the name of a remote file or folder."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
-        """Return the URL of a path in the tree."""
+        """Return the URL that a path in the local tree stands for."""
         relative = path.relative_to(self.root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file next to the root, if the file exists. Raises PipelineError."""
+        """Fetch a file, if it exists, that is next to the root in the remote file system. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)
@@ -350,7 +364,10 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return a parent folder's URL in two parts: up to its container, and the container (`::/path/of.zip`) or ""."""
+    """Return the URL of a parent folder in two parts.
+
+    The second part is the container that the path is in, such as `::/path/of.zip`; it is "" without a container.
+    """
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")
@@ -362,7 +379,7 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files that paths and patterns match, including files in folders, each with its listed state.
+    """Return the files that paths and patterns match, including those in folders, each with its state from the listing.
 
     Hidden files are left out. Raises PipelineError.
     """

@@ -1,7 +1,7 @@
 """Access to fsspec file systems, with secrets removed from errors.
 
 fsspec keeps a file system object for the life of the process, and some of these objects cache listings. Planning must
-see the current files, so it drops cached listings before each read.
+see the current files, so cached listings are dropped before each read.
 """
 
 import re
@@ -36,7 +36,7 @@ _TAKEN: Final = 1024
 
 
 class StorageOptions(dict[str, Any]):
-    """The fsspec options of a file system. Their string form shows only the option names."""
+    """The fsspec options of a file system. Their string form shows only names, because values may be secret."""
 
     def __repr__(self) -> str:
         return f"<storage options: {', '.join(self) or 'none'}>"
@@ -44,9 +44,9 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """Return the string with option secrets and URL passwords hidden.
+        """Return a string in which secret option values and URL passwords are masked.
 
-        A short secret is hidden only where it is a whole word outside a URL.
+        A short secret is masked only where it is a whole word outside a URL.
         """
         for secret in sorted(_secrets(self), key=len, reverse=True):
             if len(secret) < _SHORT:
@@ -80,16 +80,16 @@ def is_remote(path: str) -> bool:
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
-    """Return the file system for a URL, and the path in the form that the file system uses. Raises PipelineError."""
+    """Return the file system for a URL, and the URL's path as that file system writes it. Raises PipelineError."""
     core = required("fsspec", "spark").core
-    with reaching(url, options):  # the scheme may be unknown, or its library missing
+    with reaching(url, options):  # raises an error for an unknown scheme or a missing library
         _check_no_copies(url, options)
         system, bare = core.url_to_fs(url, **options)
     return system, str(bare).rstrip("/")
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Reject a URL chain such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
+    """Reject a URL with a cache, such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
 
     Raises PipelineError.
     """
@@ -97,21 +97,25 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # the last part may be a local path
+    for protocol in sorted(known):  # without a scheme, the last part is a local path
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             text = f"{url}: {protocol} caches files, which may be older than their listing"
             raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Return whether the store itself checks put conditions. For other stores than S3, fsspec checks before the put."""
+    """Return whether the store itself checks put conditions.
+
+    Only S3 does. For other stores, fsspec checks the condition before the put, so two writers could both pass the
+    check.
+    """
     return hasattr(system, "call_s3")
 
 
 def retried(call: Callable[[], _T]) -> _T:
-    """Send a request to a file system and return the result. Failed requests are repeated after growing pauses.
+    """Send a request to a file system and return the result. A failed request is repeated after increasing pauses.
 
-    Requests for missing or forbidden files, or with wrong options, are not repeated. Raises the last request's error.
+    If the file is missing or forbidden, or the options are wrong, the request is not repeated. Raises the last error.
     """
     for number in range(_TRIES - 1):
         try:
@@ -127,9 +131,9 @@ def retried(call: Callable[[], _T]) -> _T:
 def reaching(
     url: str, options: StorageOptions = NO_OPTIONS, fails: str = "fsspec can't reach it", condition: str = ""
 ) -> Generator[None]:
-    """Turn all errors of a file system's library into PipelineError, without secrets.
+    """Convert all errors of a file system's library to PipelineError, with secrets removed.
 
-    The condition is KAFKA_LOG_NOT_FOUND for a missing file, otherwise by default KAFKA_LOG_UNREADABLE.
+    The condition is KAFKA_LOG_NOT_FOUND for a missing file. For other errors, it is KAFKA_LOG_UNREADABLE by default.
     """
     try:
         yield
@@ -137,7 +141,7 @@ def reaching(
         raise
     except Exception as error:
         reason = str(error).rstrip(".") or type(error).__name__
-        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or the scheme is unknown
+        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or the URL's scheme is unknown
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {reason}.")) from None
 
@@ -145,7 +149,7 @@ def reaching(
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
     """Yield `work(unit)` for each unit, in order. With `is_concurrent`, `work` runs in several threads.
 
-    Raises the first error of `work`, and starts no further units after an error.
+    Raises the first error of `work`; after an error, no further units are started.
     """
     if not is_concurrent:
         yield from map(work, units)
