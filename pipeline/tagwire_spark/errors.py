@@ -131,9 +131,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Extract the worker's error from a Spark error message; if there is none, return the first line that names a
-    cause.
-    """
+    """Extract the worker's error from a Spark error message or, without one, the first line that names a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"

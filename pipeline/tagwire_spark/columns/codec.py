@@ -168,7 +168,9 @@ class Decoding(NamedTuple):
 
 
 class _Types(NamedTuple):
-    """The Arrow types of decoded structs. `strict`: for columns without nulls; `has_other_bytes`: columns must be cast.
+    """The Arrow types of decoded structs. `strict` is for columns without nulls.
+
+    `has_other_bytes` means that decoded columns must be cast before Spark accepts them.
     """
 
     type: Any
@@ -274,8 +276,7 @@ def _without_error(structs: Any) -> Any:
 
 
 def decoding(message: str | type[Message], version: int | None, options: Any, fields: Any) -> Decoding:
-    """Validate the arguments and return a Decoding. Raises PipelineError if a message, version or field doesn't exist.
-    """
+    """Validate the arguments and return a Decoding. Raises PipelineError for an unknown message, version or field."""
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
     wanted = Decoding(

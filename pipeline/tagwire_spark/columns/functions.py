@@ -175,9 +175,7 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Return a UDF on whole Arrow columns. Spark derives the name of the result column from the function and its
-    arguments.
-    """
+    """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # Spark infers the kind of UDF from these type hints
         call.check(len(columns))  # SQL calls may have any number of arguments

@@ -20,9 +20,7 @@ _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
 
 
 def find_registry(package: str) -> Registry:
-    """Return the message registry of a generated package. Raises PipelineError if it can't be imported or isn't
-    generated.
-    """
+    """Return the message registry of a generated package. Raises PipelineError for any other or missing package."""
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:

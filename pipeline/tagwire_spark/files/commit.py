@@ -122,9 +122,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes about micro-batches, by query, from the manifest of the last finished commit to the job's
-    folder.
-    """
+    """Return the notes about micro-batches, by query, that the last finished commit to the job's folder made."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -149,10 +147,9 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Lock a local folder exclusively during the block, if its file system has locks, and first carry out all earlier
-    commits.
+    """Lock a local folder for writing during the block, after carrying out all earlier commits.
 
-    Raises PipelineError.
+    If the file system has no locks, the block runs without one. Raises PipelineError.
     """
     with _alone(LocalFolder(str(root))):
         yield
@@ -284,10 +281,9 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return the error KAFKA_LOG_CHANGED if a planned file was removed but its folder still exists; otherwise return
-    `error`.
+    """Return the error KAFKA_LOG_CHANGED if a planned file was removed, otherwise `error`.
 
-    If the local folder is missing as well, the worker may lack a mount, so `error` is more accurate.
+    If a local file's folder is missing as well, the worker may lack a mount, so `error` is more accurate.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

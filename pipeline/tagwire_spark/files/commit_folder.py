@@ -153,9 +153,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """Return the manifest of the last finished commit; empty if there is none, or if another program wrote
-        `_SUCCESS`.
-        """
+        """Return the manifest of the last finished commit; empty if `_SUCCESS` is missing or from another program."""
 
     @abstractmethod
     def pending(self) -> list[int]:

@@ -113,9 +113,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload finished files now and delete them locally, so that the worker's disk needn't hold all files of the
-        attempt.
-        """
+        """Upload finished files and delete them locally, so that the worker's disk needn't hold the whole attempt."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -304,9 +302,7 @@ class RemoteFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _unfinished(self, error: Exception) -> PipelineError:
-        """Return the error for a commit that could not be completed, and that a later read or write completes or
-        undoes.
-        """
+        """Return the error for an incomplete commit, which a later read or write completes or undoes."""
         cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
         text = f"{self._shown}: a write is committed, but not all of its files could be put in place: {cause}. The next"
         text += " write, or read with write permission, finishes or undoes it; check then whether its rows exist."
@@ -328,8 +324,9 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return the state of a commit: open, done, undone, or too late (its number, or a later one, is used by another
-    commit).
+    """Return the state of a commit: open, done, undone, or too late.
+
+    A commit is too late if another commit has already used its number or a later number.
     """
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"

@@ -156,8 +156,9 @@ class RemoteBytes(FileBytes):
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Return up to `size` bytes from position `start`; fewer at the end of the file. Raises PipelineError,
-        LogPathError.
+        """Return `size` bytes from position `start`, or fewer at the end of the file.
+
+        Raises PipelineError, LogPathError.
         """
         parts, end = [], min(start + size, self._size)
         while start < end:
@@ -179,8 +180,9 @@ class RemoteBytes(FileBytes):
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the block that contains a position, and start fetching the next blocks; None outside the sequential
-        range.
+        """Return the block that contains a position, and start fetching the next blocks.
+
+        Returns None outside the sequential range.
         """
         blocks = self._blocks
         # Keeps the block before `position`, where a batch may begin.

@@ -135,8 +135,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the listing entries of remote files, from which another process can open them; None for local files.
-        """
+        """Return the listing entries by which another process can open remote files; None for local files."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -310,7 +309,9 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add the wanted folders, the folders of wanted files, and the checkpoints in their parent folders to the tree.
+        """Add files to the tree: all files in wanted folders, and those next to wanted files.
+
+        Checkpoint files in the parent folders are also added.
         """
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
@@ -329,8 +330,9 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the file system, and its URL. The folder may be in the tree, or the parent of its
-        root.
+        """Return a folder's name in the file system, and its URL.
+
+        `folder` is a path in the tree, or the parent of the tree's root.
         """
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)

@@ -89,7 +89,7 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Reject a URL with a cache, such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
+    """Reject a caching URL such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
 
     Raises PipelineError.
     """

@@ -1,6 +1,6 @@
 """`audit_captures` lists which clients send which API versions, and which broker releases reject them.
 
-Message bodies are not read. Each task sends only one small row per client, API and version to the shuffle.
+The job does not decode message bodies. Each task sends only one small row per client, API and version to the shuffle.
 """
 
 import json
@@ -34,10 +34,11 @@ def audit_captures(
 ) -> DataFrame:
     """Return a row for each client, API and version, sorted in this order.
 
-    `client` is the client ID, or else the client's label in the capture (`clientLabel`). `sinceRelease` and
-    `lastRelease` are the first and last release in the package's archive that have the version; `lastRelease` is null
-    if the newest release has it. With `refused_by`, such as "4.0", only versions that brokers of that release reject
-    are returned. `paths`, `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError.
+    `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
+    `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
+    archive of releases; `lastRelease` is null if the newest release has it. With `refused_by`, such as "4.0", only
+    versions that brokers of that release reject are returned. `paths`, `port` and `storage_options` are as for the
+    source `kafka_rpc`. Raises PipelineError.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:
@@ -68,7 +69,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return each request version with its first and last release, and whether release `refused_by` supports it."""
+    """Return each request version with its first and last release, and whether the release `refused_by` supports it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):
@@ -83,7 +84,7 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 
 
 def _release(text: str, releases: list[str]) -> Release:
-    """Parse a release number. Raises PipelineError if the package's archive doesn't cover the release."""
+    """Parse a release number. Raises PipelineError if the package has no specs of that release."""
     if not releases:
         raise invalid("This package does not list releases; leave out refused_by.")
     oldest, number = min(releases, key=_number), _number(text)
@@ -93,7 +94,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
-    """Return whether `wanted` is within these releases; a release newer than `newest` counts as `newest`."""
+    """Return whether `wanted` is in the range from `first` to `last`; a release after `newest` counts as `newest`."""
     if wanted is None:
         return None
     begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
@@ -101,6 +102,6 @@ def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> b
 
 
 def _number(release: str) -> Release:
-    """Parse a release into its numbers; return an empty tuple for any other string."""
+    """Parse a release number into a tuple of integers; return an empty tuple for any other string."""
     parts = release.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

@@ -1,10 +1,10 @@
 """`compact_logs` does on all workers what `tagwire log compact` does on one machine.
 
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
-batch headers, find the last offset of each key, and rewrite the segments. Between the rounds, the driver combines facts
-about each log (`tagwire.log.batch_summary`), and a shuffle of keys and offsets finds the last record of each key
-(`last_offsets`). Values are never shuffled. The library's compaction rule decides, so the output is the same, byte for
-byte, as from `tagwire log compact`.
+batch headers, find the last offset of each key, and rewrite the segments. After the first round, the driver combines
+the headers of each partition (`tagwire.log.batch_summary`). A shuffle of keys and offsets then finds the last record of
+each key (`last_offsets`); values are never shuffled. The job uses the library's compaction rules, so its output is byte
+for byte that of `tagwire log compact`.
 """
 
 import time
@@ -52,15 +52,15 @@ def compact_logs(
     work_folder: str | Path | None = None,
     **rules: Any,
 ) -> list[CompactReport]:
-    """Write partitions to a folder with only the last record of every key. Return the partition reports in order.
+    """Write compacted copies of partitions to a folder. Return a report for each partition, in order.
 
     `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
-    call. Paths and `output` may be URLs; `storage_options` are for their file systems. The output for a URL is first
+    call. Paths and `output` may be URLs; `storage_options` configure their file systems. The output for a URL is first
     written to `work_folder`, and then uploaded. `output` appears only when it is complete. Raises PipelineError,
     LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    compaction = Compaction(**rules)  # raises for invalid rules
+    compaction = Compaction(**rules)  # raises an error for invalid rules
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -79,7 +79,7 @@ def compact_logs(
 
 
 class _Log:
-    """A partition being compacted."""
+    """A partition that is being compacted, and the results of the rounds so far."""
 
     def __init__(self, number: int, found: FoundPartition, compaction: Compaction) -> None:
         self.number = number
@@ -87,7 +87,8 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log was compacted before, compaction needs the keys after that part, not only their offsets.
+        # If part of the log is already compacted, compaction needs the keys in the rest, and tasks only pass on
+        # offsets.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -104,7 +105,7 @@ class _Log:
     # ------------------------------------------------------------ units, each with its size in bytes
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a single unit for the whole partition."""
+        """Return the unit that compacts the whole partition in one task."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -114,7 +115,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit for each segment, which reads the segment's batch headers."""
+        """Return a unit for each segment. It reads the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -122,14 +123,14 @@ class _Log:
         ]
 
     def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the facts about all batches. If offsets don't ascend, the partition is compacted as a whole."""
+        """Store the batch summaries of all segments. If offsets don't ascend, a single task compacts the partition."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, bounds_of(self.compaction))
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit for each segment to compact, which finds the segment's keys."""
+        """Return a unit for each segment to compact. It finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -137,7 +138,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units that rewrite the segments to compact, and units that copy the other segments."""
+        """Return the units of the last round: they rewrite the segments to compact, and copy all other segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -161,10 +162,10 @@ class _Log:
             "is_first": index == 0,
         }
 
-    # ------------------------------------------------------------ the end
+    # ------------------------------------------------------------ results
 
     def finish(self, made: Staging) -> None:
-        """Move the output into place, and copy the other files of the partition."""
+        """Move the output of the attempts into place, and copy the partition's other files."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)
@@ -172,7 +173,7 @@ class _Log:
             copy_files(self.found.partition, made.whole / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
-        """Return the partition report."""
+        """Return the partition's report."""
         rows = [facts for result in self.results for facts in result["segments"]]
         as_place = str if is_remote(self.found.name) else Path
         segments = [SegmentReport(**facts | {"file": as_place(facts["file"])}) for facts in rows]
@@ -183,7 +184,7 @@ class _Log:
 
 
 class _Job:
-    """The rounds of a compaction job."""
+    """A compaction job, which runs in rounds."""
 
     def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
@@ -192,7 +193,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds and store the results in `logs`. Raises PipelineError."""
+        """Run all rounds, and store the results in the `_Log` objects. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
@@ -229,7 +230,10 @@ class _Job:
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Process a unit in the job's folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
+    """Process a unit on a worker, in the job's folder.
+
+    Raises LogError, CompactionError, LogPathError, PipelineError.
+    """
     return _WORK[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 
 
@@ -281,7 +285,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush an attempt's files to disk; return the attempt's name, and its reports with the segment names."""
+    """Flush an attempt's files to disk. Return its name and its segment reports, as the result for the driver."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -1,9 +1,9 @@
-"""`convert_logs` does on all workers, segment by segment, what `tagwire log convert` does on one machine.
+"""`convert_logs` does what `tagwire log convert` does on one machine, but segment by segment on all workers.
 
 Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
 aborted in another. So each task returns the transactions that are open at the end of its segment, and a second round
-rebuilds the index of each segment that begins with open transactions. The output is the same, byte for byte, as from
-`tagwire log convert`.
+rebuilds the index of each segment that begins with open transactions. The output is byte for byte that of `tagwire log
+convert`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,11 +51,12 @@ def convert_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ConvertReport]:
-    """Write partitions to a folder in another format, codec or batch size. Return the segment reports in order.
+    """Write partitions to a folder in another format, codec or batch size. Return a report for each segment, in order.
 
-    A path is a partition folder, or a log folder, whose broker files are then copied as well. Paths and `output` may be
-    URLs; `storage_options` are for their file systems. The output for a URL is first written to `work_folder`, and then
-    uploaded. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
+    A path is a partition folder or a log folder. The broker's own files in a log folder are copied as well. Paths and
+    `output` may be URLs; `storage_options` configure their file systems. The output for a URL is first written to
+    `work_folder`, and then uploaded. `output` appears only when it is complete. Raises FormatError, PipelineError,
+    LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
@@ -84,7 +85,7 @@ def _converted(
     how: Sequence[Any],
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
-    """Convert the segments; return their units and results."""
+    """Convert the segments on workers. Return the units of work and their results."""
     # Take segments from a generator and free each one at once: a million segment objects would fill the driver's
     # memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
@@ -98,13 +99,13 @@ def _converted(
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
-    """Return the conversion from the options in `how`. Raises FormatError, TagwireError."""
+    """Create a Conversion from the options that were sent to a worker. Raises FormatError, TagwireError."""
     to, codec, size_in_bytes, size_in_records, source = how
     return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment. It is sent as a short JSON list, since the driver keeps all results."""
+    """The result of converting a segment. The driver keeps all results, so each is sent as a short JSON list."""
 
     attempt: str
     counts: list[int]
@@ -133,7 +134,10 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Rebuild the index of each segment that begins with open transactions; `format` is the format of the output."""
+    """Rebuild the transaction index of each segment that begins with open transactions.
+
+    `format` is the format of the output.
+    """
     again: list[Any] = []
     known, target = Transactions(), None
     for unit, result in zip(units, results, strict=True):
@@ -154,7 +158,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
 
 
 def _index_transactions(unit: list[Any], format: Formats) -> None:
-    """Rewrite the transaction indexes of a converted segment on a worker. Repeating this is harmless."""
+    """Rebuild a converted segment's transaction index, on a worker. A retried task may safely repeat this."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:

@@ -1,8 +1,8 @@
 """`export_logs` exports logs as Parquet, for any reader and for `import_logs`, which restores each file exactly.
 
-The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that the rows lack:
-batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the folders
-(`exported`). A task reads a segment and writes the segment's part; the driver receives only counts.
+The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that can't be rebuilt
+from the rows: batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the
+folders (`exported`). A task reads a segment and writes its rows and other bytes; the driver receives only counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from tagwire_spark.options import MODES, invalid
 
 
 class ExportReport(NamedTuple):
-    """What was exported from a segment."""
+    """The result of exporting a segment."""
 
     file: Path | str
     """The path, or the URL as a string."""
@@ -53,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, the location of its files, and the partition if the part is a segment."""
+    """A part to export, the location of its files, and its partition (if the part is a segment)."""
 
     part: Part
     folder: Path
@@ -83,14 +83,14 @@ def export_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
-    """Export logs to a folder as Parquet, with all their other files. Return the segment reports in order.
+    """Export logs, including all their other files, to a folder as Parquet. Return a report for each segment, in order.
 
-    A path is a partition folder, or a folder above partitions, which is exported as a whole. If there are several
-    paths, each keeps its own name below `output`. Paths and `output` may be URLs; `storage_options` are for their file
-    systems. The output for a URL is first written to `work_folder`, and then uploaded. `columns` are columns of
-    `kafka_log`, by default all; topic and partition are always folders. Bytes that are not a batch are rejected, unless
-    `mode` is PERMISSIVE; then they are kept and reported. `output` appears only when it is complete. Raises
-    FormatError, PipelineError, LogPathError.
+    A path is a partition folder, or a folder above partitions, which is exported as a whole. With several paths, each
+    is exported under its own name. Paths and `output` may be URLs; `storage_options` configure their file systems. The
+    output for a URL is first written to `work_folder`, and then uploaded. `columns` are the columns of `kafka_log` to
+    export, by default all. Topic and partition are not columns of the files but names of folders. Bytes that are not a
+    batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output` appears only when it is
+    complete. Raises FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
@@ -137,7 +137,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export from these folders, and the names of all their folders. Raises LogPathError."""
+    """Return the parts to export from these folders, and the names of all folders in them. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:
@@ -158,7 +158,10 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield a folder and its subfolders, each with its files; `way` is the chain of parents. Raises LogPathError."""
+    """Yield a folder and its subfolders, each with its files. Raises LogPathError.
+
+    `way` contains the real paths of the folders above, to detect links that lead back to one of them.
+    """
     try:
         real = folder.resolve()
         if real in way:
@@ -178,7 +181,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[_Unit]:
-    """Yield a part for each segment in a folder, and a part for its other files."""
+    """Yield a part for each segment in a folder, and one part for all other files in the folder."""
     sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):

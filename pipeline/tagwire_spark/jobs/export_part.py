@@ -1,7 +1,7 @@
-"""Export a part on a worker: a segment becomes rows and pieces of bytes, other files become pieces only.
+"""Export a part on a worker. A segment is exported as rows and pieces of bytes; other files only as pieces.
 
-The source `kafka_log` makes the rows. A second pass over the batches checks which batches can be rebuilt exactly from
-their rows, and stores the bytes of all others. So the exact export never affects the rows of the table.
+The rows are read as in the source `kafka_log`. A second pass checks which batches can be rebuilt exactly from their
+rows, and stores the bytes of all other batches. So storing exact bytes never affects the rows of the table.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class ExportOptions(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """The topic and partition number of a segment, as the table names them."""
+    """The topic and partition number of a segment, as in the exported table's folder names."""
 
     topic: str
     partition: int
@@ -99,7 +99,7 @@ class _Segment:
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Export the rows and pieces of the segment, and return their counts."""
+        """Export the segment's rows and pieces, and return their counts."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -116,7 +116,10 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """Return the table, whose last rows are written on close, and the positions and reasons of damage."""
+        """Export the segment's rows. Return the table, and the position and reason of each damage.
+
+        The table's last rows are written when the caller closes it.
+        """
         query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
@@ -138,13 +141,13 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """Return the batch with exactly the table's columns, in order."""
+        """Return a batch with the columns that the table has, in the table's order."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Add all bytes as pieces; return the number of batches, and how many of them are stored as bytes."""
+        """Store all bytes of the segment as pieces. Return the number of batches, and of those stored as bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -161,12 +164,15 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Add a batch's header and return True if the rows hold the rest; otherwise add all its bytes."""
+        """Store only a batch's header if the rest can be rebuilt from the rows, otherwise all of its bytes.
+
+        Returns whether the batch can be rebuilt.
+        """
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # already reported when the rows were made
+            except DecodeError:  # was already reported when the rows were read
                 header = None
         if header is None:
             made.add(BYTES, batch.encode(), format=batch.format)
@@ -176,14 +182,14 @@ class _Segment:
 
 
 def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    """Yield the position and the error of each row that reports an error."""
+    """Yield the position and error of each row whose `_error` is set."""
     if batch.column("_error").null_count < batch.num_rows:
         wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
         yield from wrong.to_pylist()
 
 
 class _Pieces:
-    """A writer for the pieces of a part's files, in order."""
+    """A writer for the pieces that make up a part's files, in order."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
@@ -194,7 +200,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Begin a file; the next piece starts at its first byte."""
+        """Begin a new file. The next piece starts at its first byte."""
         self.file, self.end = file, 0
 
     def add(
@@ -206,7 +212,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add a piece of the current file, of `size` bytes, by default as many as in `data`."""
+        """Add a piece of the current file. It stands for `size` bytes of the file, by default the length of `data`."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length
@@ -215,7 +221,7 @@ class _Pieces:
             self._flush()
 
     def add_file(self, file: int, source: FileBytes) -> None:
-        """Add all bytes of a file."""
+        """Add a piece, or several, with all bytes of a file."""
         self.begin(file)
         for start in range(0, len(source), _CHUNK):
             data = source[start : start + _CHUNK]

@@ -1,15 +1,15 @@
-"""The layout of an exported folder, for the code that writes it and the code that reads it.
+"""The layout of an export folder, shared by the code that writes exports and the code that reads them.
 
     OUT/
         topic=orders/partition=0/part-00000.parquet     the records of a segment, as `kafka_log` shows them
-        _exact/part-00000                               the bytes that the records lack, also as Parquet
+        _exact/part-00000                               bytes that can't be rebuilt from the records, as Parquet
         _export.json                                    which log files are in which part
 
-Spark, pyarrow and pandas ignore names that begin with `_`, so they see only a table of records, partitioned by topic
+Spark, pyarrow and pandas ignore names that begin with `_`. So they see only a table of records, partitioned by topic
 and partition.
 
-The rows of a part in `_exact` are the bytes of the part's files, piece by piece. A piece is bytes, a run of zeros, or
-the header of a batch whose records are in the table; the import joins header and records.
+A part in `_exact` has one row for each piece of the part's files. A piece is a sequence of bytes, a run of zeros, or
+the header of a batch whose records are in the table. The import rebuilds such a batch from its header and records.
 """
 
 import json
@@ -37,7 +37,7 @@ BYTES: Final = "bytes"
 ZEROS: Final = "zeros"
 PIECES: Final = pa.schema(
     [
-        ("file", pa.int32()),  # index into the part's files
+        ("file", pa.int32()),  # index into the part's list of files
         ("position", pa.int64()),
         ("size", pa.int64()),
         ("kind", pa.string()),
@@ -71,16 +71,16 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the part in the export, such as part-00000."""
+        """The part's name in the export, such as part-00000."""
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
-        """Return the path of the file with this index, relative to the root of the logs."""
+        """Return the path of a file, given its index in the part, relative to the root of the logs."""
         return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
 
 
 class Export(NamedTuple):
-    """The manifest of an export, which lists its parts and folders."""
+    """The manifest of an export. It lists the export's parts and folders."""
 
     parts: tuple[Part, ...]
     folders: tuple[str, ...]
@@ -124,20 +124,21 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Return a relative path. Raises ValueError if it leads out of its folder."""
+    """Validate a relative path and return it. Raises ValueError if it leads out of the folder that it is relative to.
+    """
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
 
 
 def table_folder(topic: str, partition: int) -> str:
-    """Return the folder for a partition's records, in Hive's style: topic=orders/partition=0."""
+    """Return the folder for a partition's records, named in Hive style: topic=orders/partition=0."""
     escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
     return f"topic={escaped}/partition={partition}"
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Return the requested columns in table order; None requests all. Raises PipelineError."""
+    """Return the requested columns in the table's order; None requests all columns. Raises PipelineError."""
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
@@ -151,7 +152,8 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A Parquet file written in row groups of limited size. The file is created with its first row."""
+    """A writer for a Parquet file with row groups of limited size. The file is created when the first rows are written.
+    """
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -189,7 +191,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Discard the file. If its writer stayed open, it would later write a footer into a new file with this name."""
+        """Discard the file. Otherwise its open writer could later write a footer into a new file with the same name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

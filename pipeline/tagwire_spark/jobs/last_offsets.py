@@ -1,10 +1,10 @@
-"""Find the last offset of each key by a shuffle of keys and offsets. The results are in files next to the output.
+"""Find the last offset of each key by shuffling keys and offsets, and store the results in files next to the output.
 
     lasts/ID/7          the last offsets that one task found for partition number 7
 
-A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder; Spark decides by size how
-many tasks there are. The task that rewrites a segment reads the segment's offset range from each folder. Values are
-never shuffled, and a key is shuffled only once for each record array that contains it.
+A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder; Spark chooses the number
+of tasks by the amount of data. The task that rewrites a segment reads its offset range from the files in all of these
+folders. Values are never shuffled. A key that occurs repeatedly in one Arrow batch is shuffled only once.
 """
 
 import sys
@@ -34,7 +34,7 @@ from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
 _WIDTH: Final = 8
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _KEYS: Final = "log int, key binary, offset long"
 _KEY_COLUMNS: Final = pa.schema([("log", pa.int32()), ("key", pa.binary()), ("offset", pa.int64())])
@@ -46,9 +46,10 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 def find_last_offsets(
     spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
-    """Write the last offsets of the keys in segments to the job's folder. Return the number of keys by partition.
+    """Write the last offset of each key in the segments to the job's folder. Return the number of keys by partition.
 
-    A unit is a partition number, a segment as sent, and the segment's part of the survey. Raises PipelineError.
+    A unit contains a partition number, a segment (from `sent_segment`), and what the survey of the log found for that
+    segment. Raises PipelineError.
     """
     if not units:
         return {}
@@ -66,7 +67,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return the last offsets that are in a partition, in `first` <= offset < `end`."""
+    """Return those last offsets of a partition for which `first` <= offset < `end`."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -76,7 +77,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file as a sequence; each is read on access."""
+    """The offsets in a file as a sequence. Each offset is read from the file when it is accessed."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -89,7 +90,7 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Return the numbers, sorted, as bytes, without creating a Python object for each number."""
+    """Return an Arrow array's int64 offsets in ascending order, as bytes, without creating a Python object for each."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
@@ -109,7 +110,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that count for compaction: those with keys, except markers and aborted records."""
+    """Return a mask of the records that compaction considers: those with keys, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -121,7 +122,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return a row with the last offset for each key in a batch."""
+    """Return one row for each key in a batch, with the key's last offset."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
@@ -133,7 +134,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function for tasks after the shuffle, which writes a file of offsets for each partition."""
+    """Return the function that each task after the shuffle runs. It writes a file of offsets for each partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

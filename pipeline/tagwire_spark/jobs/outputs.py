@@ -5,9 +5,9 @@
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         whole/                  becomes the output, by one rename
 
-An output for a URL is made in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
-writes to its own folder and returns the folder's name. Spark accepts one result for each unit; the folders of other
-attempts are ignored, and removed at the end.
+An output for a URL is built in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
+writes to its own folder and returns the folder's name. Spark accepts one result for each unit. The folders of other
+attempts are ignored, and are removed at the end.
 """
 
 import re
@@ -35,7 +35,7 @@ _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class Staged:
-    """The paths of a job's folders, for the driver and workers."""
+    """The paths of a job's folders, as sent from the driver to workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a running job, as the driver fills them."""
+    """The folders of a running job, with the operations by which the driver fills them."""
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of an attempt to a folder of the output."""
@@ -62,12 +62,12 @@ class Staging(Staged):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a string is a URL of a remote file system, even if `Path` has merged its slashes."""
+    """Return whether a string is a URL of a remote file system, even if `Path` has collapsed the `//` in it."""
     return _URL.match(text) is not None
 
 
 class Output(NamedTuple):
-    """The target of a job."""
+    """The folder or URL that a job writes its output to."""
 
     place: Path | str
     """A folder, or the URL of a prefix in object storage."""
@@ -76,14 +76,14 @@ class Output(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """Return the path or URL of a file in the output."""
+        """Return the path or URL that a file of the job has in the output."""
         return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
 
 
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> Output:
-    """Return the target of a job. Raises PipelineError for a URL given as a `Path`."""
+    """Return the output of a job from its arguments. Raises PipelineError for a URL given as a `Path`."""
     text = str(output)
     if not is_url(text):
         return Output(local_path(text))
@@ -95,7 +95,8 @@ def job_output(
 
 @contextmanager
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
-    """Yield folders for a job to fill. On success, `whole` becomes the output; otherwise all folders are removed.
+    """Yield the folders for a job to fill. If the block succeeds, `whole` becomes the output. All other folders are
+    removed.
 
     Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
     can't be written.
@@ -112,11 +113,11 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output, and rename its subfolder `whole` to the output."""
+    """Yield a folder next to the output. If the block succeeds, rename its subfolder `whole` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # folders that a killed job left
+        for left in work_folders(output) if is_alone else ():  # folders left behind by a killed job
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
@@ -130,7 +131,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder, and upload its subfolder `whole`."""
+    """Yield a folder in the work folder. If the block succeeds, upload its subfolder `whole` to the output."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
@@ -148,13 +149,14 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # a later write removes what is left
+        with suppress(PipelineError):  # if this fails, a later write removes the leftover objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Create a folder for one attempt, on a worker. Raises LogPathError if the worker lacks the job's folder."""
+    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker can't see the job's folder.
+    """
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

@@ -1,8 +1,8 @@
-"""`read_logs` reads logs with hundreds of thousands of segments: workers, not the driver, plan the read.
+"""`read_logs` reads logs with hundreds of thousands of segments. Workers plan the read, not the driver.
 
-A Spark data source must plan all tasks in one process on the driver. Here, the driver only lists the partition folders.
-In a first stage, workers list the segments and split them. A shuffle distributes the splits among tasks, and a second
-stage reads the splits as the source `kafka_log` does.
+A Spark data source has to plan all tasks in one process on the driver. With `read_logs`, the driver only lists the
+partition folders. In a first stage, workers list the segments and split them. A shuffle distributes the splits among
+tasks, and a second stage reads the splits as the source `kafka_log` does.
 
 A `kafka_log` commit may change several partitions, which different tasks list. So the driver notes the commit number of
 each log folder, and a task fails if it finds another number.
@@ -62,11 +62,11 @@ def read_logs(
     *,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Return the rows of `spark.read.format("kafka_log")`, in a read that workers plan.
+    """Return the same rows as `spark.read.format("kafka_log")`, in a read that workers plan.
 
-    `paths`, the columns of `schema` and `options` are as for the source, but options `pushdown` and `minPartitions` are
-    rejected. The rows are read by `tasks` tasks (default: `spark.sql.shuffle.partitions`), which share splits of
-    `maxSplitBytes` (default: 1 GiB). Raises PipelineError.
+    `paths`, `schema` and `options` are as for the source, but the options `pushdown` and `minPartitions` are rejected.
+    Splits of up to `maxSplitBytes` (default: 1 GiB) are distributed among `tasks` tasks (default:
+    `spark.sql.shuffle.partitions`). Raises PipelineError.
     """
     query = _query(paths, options or {})
     requested = _asked(schema, query)
@@ -78,9 +78,12 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Return a DataFrame with the splits of a query, several per row, which workers compute. Raises PipelineError."""
+    """Return a DataFrame, computed by workers, that contains the splits of a query, several per row.
+
+    Raises PipelineError.
+    """
     units = _units(query)
-    if not units:  # a write without rows leaves no partitions
+    if not units:  # there are no partitions if a write had no rows
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -95,7 +98,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the requested columns; by default all columns."""
+    """Return the requested columns as a schema; without a schema, all columns."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -106,7 +109,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the units that workers plan. Raises PipelineError."""
+    """Return the partition folders and segments that workers plan. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -124,7 +127,7 @@ def _units(query: LogQuery) -> list[_Unit]:
 
 
 def _check_replicas(units: list[_Unit]) -> None:
-    """Reject a partition in two folders, and a folder or segment that two paths name. Raises PipelineError."""
+    """Reject a partition that is in two folders, and a folder or segment that is in two paths. Raises PipelineError."""
     folders: dict[tuple[str, int], str] = {}
     paths: set[str] = set()
     for path, *_ in units:
@@ -137,12 +140,15 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that a path or pattern matches. Tasks later drop other partitions."""
+    """Yield the segments and partition folders that a path or pattern matches.
+
+    Partitions that the query doesn't select are not filtered out here; the tasks ignore them.
+    """
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(location):  # the listing must match the commit number
+            with settled_location(location):  # ensures that the listing matches the commit number
                 every = [location.local] if location.local.is_file() else counted_folders(location.local)
                 for each in every:
                     above = _above(str(each))
@@ -153,7 +159,10 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment, or the partition folders, at a URL without listing what is in the partition folders."""
+    """Yield the segment, or the partition folders, at a URL.
+
+    The partition folders are not listed; the tasks do that.
+    """
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
@@ -180,7 +189,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a path to a segment; otherwise the path, which is a partition folder."""
+    """Return the folder of a segment's path; return the path of a partition folder unchanged."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 
@@ -189,7 +198,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment, to which `kafka_log` may commit."""
+    """Return the log folder that contains a partition or segment: the folder to which `kafka_log` commits."""
     return _outer(_folder(path))
 
 

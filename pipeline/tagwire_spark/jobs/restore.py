@@ -1,7 +1,7 @@
 """`import_logs` restores logs exported by `export_logs`, byte for byte.
 
-Every piece of a file has its position and size, and every batch rebuilt from records has a checksum. So either all
-files are restored exactly, or the import fails and there is no output.
+The export stores the position and size of every piece of a file, and batches rebuilt from records are checked by
+checksum. So either all files are restored exactly, or the import fails without output.
 """
 
 from bisect import bisect_right
@@ -31,7 +31,7 @@ from tagwire_spark.jobs.units import job_inputs, received_folder
 
 
 class ImportReport(NamedTuple):
-    """A restored file."""
+    """A file that was restored, and how."""
 
     file: Path | str
     bytes: int
@@ -51,11 +51,11 @@ def import_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ImportReport]:
-    """Restore the logs of an export to a folder. Return the file reports in order.
+    """Restore the logs of an export to a folder. Return a report for each file, in order.
 
-    All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` are for their file
-    systems. The output for a URL is first written to `work_folder`, and then uploaded. `output` appears only when it is
-    complete. Raises PipelineError, LogPathError.
+    All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` configure their
+    file systems. The output for a URL is first written to `work_folder`, and then uploaded. `output` appears only when
+    it is complete. Raises PipelineError, LogPathError.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -79,7 +79,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the files of an export that contain a part, except missing files."""
+    """Yield the files of the export that hold a part, except those that don't exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -97,7 +97,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """The files of a part, restored from its pieces and rows."""
+    """The files of a part, which are restored from its pieces and rows."""
 
     def __init__(self, part: Part, source: Location, folder: Path) -> None:
         self.part = part
@@ -108,7 +108,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files of the part; return the number of batches rebuilt from records, for each file."""
+        """Write all files of the part. Return, for each file, the number of batches that were rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -148,7 +148,7 @@ class _Files:
         self._refuse(f"a piece of kind {kind!r} at byte {piece['position']} does not have its {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
-        """Return the batch rebuilt from a header and its records."""
+        """Return a batch rebuilt from its stored header and its records."""
         self.batches += 1
         times = piece["timestamps"]
         header = BatchHeader(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
@@ -167,7 +167,7 @@ class _Files:
 
 
 class _Records:
-    """The records of a part, read from its table file in order."""
+    """The records of a part, which are read in order from its table file."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
@@ -176,7 +176,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch at a position. Positions must be requested in ascending order."""
+        """Return the records of the batch at a position. Must be called with ascending positions."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions
@@ -188,7 +188,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Return whether any rows are left, after loading the next row group if needed."""
+        """Return whether any rows are left. Loads the next row group if needed."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:
@@ -206,7 +206,7 @@ class _Records:
 
 
 def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
-    """Yield the row groups of a Parquet file as tables of this schema. Raises PipelineError."""
+    """Yield the row groups of a Parquet file as tables with this schema. Raises PipelineError."""
     name = source.name_of(path)
     try:
         state = source.state_of(path) if is_remote(name) and path.is_file() else None

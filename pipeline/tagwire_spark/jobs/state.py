@@ -1,7 +1,7 @@
-"""`log_state`: the state in Kafka's internal topics as tables, computed by workers.
+"""`log_state` returns the state in Kafka's internal topics as tables, computed by workers.
 
-Kafka writes all records of a key to the same partition. So each partition has a state of its own, and one task computes
-it, with the rules of `tagwire.log.state`.
+Kafka writes all records of a key to the same partition. So the state of each partition can be computed on its own, in
+one task, with the rules of `tagwire.log.state`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,7 +49,10 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """A table: its topic, its columns (named as in the topic's messages), and its rows by the topic's state."""
+    """A table that `log_state` returns. `state`: the kind of state; `columns`: named as in the topic's messages.
+
+    `rows` returns the rows of the table for a partition's state.
+    """
 
     topic: str
     state: str
@@ -90,8 +93,8 @@ def log_state(
 ) -> DataFrame:
     """Return the `offsets` of consumer groups, or the `transactions` of transactional ids, from a log folder.
 
-    These are the values of `tagwire log state`, with the field names of Kafka's messages. `isPending` marks offsets of
-    open transactions. Raises PipelineError; LogPathError if there is no such folder.
+    The values are those that `tagwire log state` prints. Columns are named like the fields of Kafka's messages.
+    `isPending` marks offsets of open transactions. Raises PipelineError; LogPathError if there is no such folder.
     """
     if table not in _TABLES:
         raise invalid(f"table: expected {' or '.join(_TABLES)}, got {table!r}.")

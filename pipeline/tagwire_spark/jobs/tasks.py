@@ -1,7 +1,7 @@
 """Run units of work on workers. Units and results are small JSON values, never records.
 
-Large units start first, so that no long task starts last; small units share a task. Spark may run a unit several times,
-even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
+Large units start first, so that the job doesn't end with a wait for one long task. Small units share a task. Spark may
+run a unit several times, even concurrently, so repeating a unit's writes must be harmless (see `outputs`).
 """
 
 import json
@@ -37,10 +37,10 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a job so that it is repeated if logs change while it reads them; it is run three times at most.
+    """Decorate a job so that it is repeated if logs change while it reads them. The job runs at most three times.
 
     A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
-    same listing. So the whole job is repeated.
+    old listing. So the whole job is repeated.
     """
 
     @wraps(job)
@@ -61,15 +61,15 @@ def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
 def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
     """Return the result of `work` for each unit, in the order of the units.
 
-    Units and results are JSON-compatible; `sizes` are the bytes that each unit reads. `work` must be importable on
-    workers. Raises PipelineError for errors of workers and of Spark.
+    Units and results must be JSON-compatible. `sizes` are the numbers of bytes that the units read. `work` must be
+    importable on workers. Raises PipelineError if a worker or Spark fails.
     """
     if not units:
         return []
     found: list[Any] = [None] * len(units)
     with failures_told():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    for batch in results.to_batches(max_chunksize=_ROWS):  # avoids a million row objects at once
+    for batch in results.to_batches(max_chunksize=_ROWS):  # avoids creating a million row objects at once
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])
     return found
@@ -82,7 +82,10 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return a lazy DataFrame of the rows that `work(number, unit)` yields. Other arguments are as in `run_units`."""
+    """Return a lazy DataFrame with the rows that `work(number, unit)` yields for each unit, as Arrow batches.
+
+    The other arguments are as in `run_units`.
+    """
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]
@@ -92,7 +95,7 @@ def over_units(
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
-    """Group units into tasks, large units first; return the unit numbers of each task."""
+    """Group units into tasks, with large units first. Return the unit numbers of each task."""
     tasks: list[list[int]] = []
     left = 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
@@ -106,7 +109,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function for `mapInArrow`, which runs a task's units on a worker."""
+    """Return the function for `mapInArrow` that runs a task's units on a worker."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()
@@ -126,7 +129,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # if the disk is full, the error often names no file
+        except OSError as error:  # on a full disk, the error often doesn't name the file
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

@@ -1,7 +1,7 @@
-"""The units of work of log jobs: segments in folders that all workers mount, or at URLs.
+"""The units of work in log jobs: segments in folders that all workers mount, or at URLs.
 
-The driver lists each folder once. Each task gets the inode of its segment or, for a URL, the listing entries of the
-segment's files, and raises an error if the segment has been replaced or removed.
+The driver lists each folder once. Each task receives the inode of its segment (for a URL, the listing entries of the
+segment's files). It raises an error if the segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -38,22 +38,22 @@ class FoundPartition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path or URL of the partition's folder."""
+        """The path or URL of the partition folder."""
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the segments now; with `metadata`, the snapshots of a metadata log come first. Raises LogPathError."""
+        """List the segments now. With `metadata`, a metadata log's snapshots come first. Raises LogPathError."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
     @property
     def place(self) -> Path | str:
-        """The partition's folder for reports: a Path, or a URL string."""
+        """The partition folder as shown in reports: a Path, or a string for a URL."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
 class SegmentUnit(NamedTuple):
-    """A segment as sent to a worker, as a JSON list."""
+    """A segment as it is sent to a worker: as a JSON list of these fields."""
 
     file: str
     topic: str
@@ -63,14 +63,14 @@ class SegmentUnit(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The segment's file for reports: a Path, or a URL string."""
+        """The segment file as shown in reports: a Path, or a string for a URL."""
         return self.file if is_remote(self.file) else Path(self.file)
 
 
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """Return the locations of paths and URLs. Raises PipelineError; LogPathError for a path that doesn't exist."""
+    """Return the locations of a job's input paths and URLs. Raises PipelineError; LogPathError for a missing path."""
     found: list[Location] = []
     for text in path_strings(paths):
         if is_remote(text):
@@ -87,7 +87,7 @@ def job_inputs(
 
 
 def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Return one or several paths and URLs as strings. Raises PipelineError for a URL given as a `Path`."""
+    """Return one or more paths and URLs as a list of strings. Raises PipelineError for a URL given as a `Path`."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))
@@ -97,7 +97,7 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """Return the partitions in and below a folder. Raises LogPathError if there are none, or for a file."""
+    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if there are none."""
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")
@@ -111,7 +111,7 @@ def found_partitions(root: Location) -> list[FoundPartition]:
 
 
 def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
-    """Yield a unit for each of a partition's segments, with the segment's size."""
+    """Yield a unit for each segment of a partition, with the segment's size."""
     topic, _ = partition_key(found.partition.path)
     for segment in segments:
         file, listed = sent_segment(segment, found.root)
@@ -130,7 +130,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Raise LogPathError if two partitions would be written to the same output folder."""
+    """Raise LogPathError if two partitions have the same output folder."""
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -147,7 +147,8 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch small files of remote partitions: broker files, and the files that `files` returns for a partition.
+    """Fetch small files of remote logs into the local tree: the broker's files, and those that `files` returns for each
+    partition.
 
     Raises PipelineError, LogPathError.
     """
@@ -165,7 +166,9 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the folders above partitions, with their paths in the output; none for a path that is a partition."""
+    """Return the folders that contain partitions, with their paths in the output. A path to a single partition has
+    none.
+    """
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 
 
@@ -174,13 +177,13 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
     return [(folder, folder.relative_to(root.local).as_posix(), root) for folder, root in found.items()]
 
 
-# ---------------------------------------------------------------- what goes to workers
+# ---------------------------------------------------------------- sending to workers
 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
-    """Return a segment as sent to a worker: its path and inode, or its URL and the listing entries of its files.
+    """Return a segment in the form that is sent to a worker: a path and inode, or a URL and listing entries.
 
-    Raises PipelineError if the segment is gone by now.
+    Raises PipelineError if the segment no longer exists.
     """
     if not is_remote(root.origin):
         return segment.name, _inode(segment.name)
@@ -199,7 +202,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, a segment that the driver sent with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed meanwhile, in place of any error in the block.
+    If the segment was replaced or removed in the meantime, raises PipelineError, even if the block raised another
+    error.
     """
     file, listed = sent
     if is_remote(file):
@@ -221,7 +225,7 @@ def _check_inode(file: str, listed: int) -> None:
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """Yield, on a worker, the folder that contains sent files. Raises PipelineError."""
+    """Yield, on a worker, the folder that contains the sent files. Raises PipelineError."""
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

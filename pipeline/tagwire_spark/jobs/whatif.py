@@ -1,7 +1,7 @@
 """`whatif_logs` does for the logs of a whole cluster what `tagwire whatif` does on one machine.
 
-Each task measures a segment, and the driver adds up the counts. The figures are the same as from the command, except
-the processor time.
+Each task measures a segment, and the driver adds up the counts. Apart from the CPU time, the results are the same as
+from the command.
 """
 
 from collections import Counter
@@ -36,10 +36,10 @@ def whatif_logs(
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
-    """Measure how large logs would be in another format, by kind of batch; nothing is written.
+    """Measure how large logs would be in another format, by kind of batch. Nothing is written.
 
-    A path or URL names a segment, or a folder that is a partition or has partitions below it. `storage_options` are for
-    the file system of URLs. Raises FormatError, LogPathError, PipelineError.
+    A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
+    file systems of URLs. Raises FormatError, LogPathError, PipelineError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     found = WhatIf(conversion_of(how), against)
@@ -68,7 +68,7 @@ def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, stora
 
 
 def _add(found: WhatIf, result: dict[str, Any]) -> None:
-    """Add the counts that a task returned to the total."""
+    """Add the counts that a task returned to the totals."""
     for kind, counts in result["measures"]:
         found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
     for row in result["losses"]:
