@@ -114,7 +114,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver looks for them: at the same relative paths, but below the log folder, not `top`."""
+        """Put files where the driver looks for them: paths relative to `top` become relative to the log folder."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -124,8 +124,7 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Validate a relative path and return it. Raises ValueError if it leads out of the folder that it is relative to.
-    """
+    """Validate a relative path and return it. Raises ValueError if it leads out of its base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
@@ -152,8 +151,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A writer for a Parquet file with row groups of limited size. The file is created when the first rows are written.
-    """
+    """A writer for a Parquet file with row groups of limited size. The first rows create the file."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path

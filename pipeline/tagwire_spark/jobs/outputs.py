@@ -95,10 +95,9 @@ def job_output(
 
 @contextmanager
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
-    """Yield the folders for a job to fill. If the block succeeds, `whole` becomes the output. All other folders are
-    removed.
+    """Yield the folders for a job to fill. If the block succeeds, `whole` becomes the output.
 
-    Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
+    All other folders are removed. Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
     can't be written.
     """
     with _renamed(output.place) if isinstance(output.place, Path) else _uploaded(output, output.place, spark) as folder:
@@ -155,8 +154,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker can't see the job's folder.
-    """
+    """Create a folder for one task attempt, on a worker. Raises LogPathError if the job's folder isn't mounted."""
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

@@ -147,10 +147,9 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch small files of remote logs into the local tree: the broker's files, and those that `files` returns for each
-    partition.
+    """Fetch small files of remote logs into the local tree.
 
-    Raises PipelineError, LogPathError.
+    These are the broker's own files, and those that `files` returns for each partition. Raises PipelineError, LogPathError.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]
@@ -166,8 +165,9 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the folders that contain partitions, with their paths in the output. A path to a single partition has
-    none.
+    """Return the folders that contain partitions, with their paths in the output.
+
+    If an input path is itself a partition, its parent folder is not included.
     """
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 

@@ -1,4 +1,4 @@
-"""Read the batches of a split on a worker, and in PERMISSIVE mode also the damage between them."""
+"""Read the batches of a split on a worker, and in PERMISSIVE mode also the damaged ranges between them."""
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,10 +34,10 @@ _SMALL: Final = 1 << 16
 
 @contextmanager
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
-    """Yield a scan of the split's file, the position of the split's first batch, and the offset before that batch, if
-    known.
+    """Yield a scan of the split's file, the position of the split's first batch, and the last offset before that batch.
 
-    Raises LogError, LogPathError; PipelineError if the file has changed since planning.
+    The offset is NO_OFFSET if it is unknown. Raises LogError, LogPathError, and PipelineError if the file has changed
+    since planning.
     """
     hint = split.hint or _looked_up(split, query)
     first = hint[0] if hint else 0
@@ -50,10 +50,9 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
-    """Yield the batches that begin in a split, in order, up to the end offset of the query.
+    """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. If the query is permissive, yields a Damage for the invalid bytes
-    instead.
+    Raises LogError at the first invalid batch. A permissive query yields a Damage for the invalid bytes instead.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last
@@ -61,13 +60,15 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                if behind is not None and split.is_last and error.rule == CUT_OFF:  # the batch is still being written
+                # The broker is still writing the batch.
+                if behind is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                if reached is None or reached >= split.first_offset:  # the damaged bytes may have held requested rows
+                # Requested rows may have been in the damaged bytes.
+                if reached is None or reached >= split.first_offset:
                     yield piece
                 position = piece.end
                 continue
@@ -77,14 +78,15 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                behind = piece.batch.base_offset  # no checksum covers it, so a second batch must confirm the end
+                # No checksum covers the offset, so a second batch must confirm that the end is reached.
+                behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
-            if reached >= split.end_offset:  # the broker may still be writing the bytes that follow
+            if reached >= split.end_offset:  # don't read on: the broker may still be writing the bytes that follow
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
@@ -93,7 +95,8 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
     """Raise LogError unless a batch's offsets are greater than the previous batch's and less than the next segment's.
 
-    Offsets are checked because no checksum covers them. If neither batch is requested, their order is not checked.
+    Offsets are checked because no checksum covers them. The order of two batches is not checked if the query requests
+    neither of them.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -115,14 +118,17 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     try:
         if has_gaps(scan) or _is_intended(split, query):
             return
-    except (LogError, LogPathError):  # the reader of the damaged batch reports it
+    except (LogError, LogPathError):  # the task that reads the damaged batch reports the error
         return
     why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them, or the end of this one, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether files next to the partition explain why a segment ends early. Raises LogError, PipelineError."""
+    """Return whether missing offsets are expected, judging by the files next to the partition.
+
+    Raises LogError, PipelineError.
+    """
     with ExitStack() as stack:
         if is_remote(split.file):
             location = received(folder_of(split.file), (), stack, query.storage)
@@ -132,7 +138,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Return whether a batch may have requested rows, judging by its header."""
+    """Return whether a batch may have requested rows, according to its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -142,16 +148,16 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the segment's base offset if `position` is the start of the segment; None if the offset is unknown."""
+    """Return the offset expected at a position: the segment's base offset at its start, elsewhere None (unknown)."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the position of the split's first relevant batch, and the last offset before it. Raises LogError.
+    """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
 
-    If the split begins with damage, that offset keeps bytes within the damage from being mistaken for a batch. The
-    task that reads the preceding split uses the same offset.
+    If the split begins with damage, the offset helps to recognize the next batch, so that damaged bytes aren't mistaken
+    for one. The task that reads the preceding split uses the same offset, so the two tasks agree.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -171,9 +177,10 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip batches before `end` natively; return the position reached, and the last offset before it, if known.
+    """Skip the batches before `end` with native code. Return the position reached and, if known, the last offset before
+    it.
 
-    Skipping may stop before `end`, at a batch that the native engine leaves to Python.
+    The position may be before `end`, if the native engine can't read a batch.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -181,7 +188,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not batch_headers.is_native:
         return start, NO_OFFSET
     batch_headers.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # the caller reads on from the position reached, and raises the error again
+    with suppress(LogError):  # the caller reads on from the position reached, and gets the same error there
         if scan.size(start) <= _SMALL:
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -189,7 +196,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the batch position from the index if there is a whole batch at that position; otherwise 0."""
+    """Return the position in an index hint if a batch with the hint's offset is there; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -202,17 +209,19 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Look up the index entry at or before the start of the split, as a hint; return None if there is no entry."""
+    """Return the index entry at or before the start of the split, as a hint (position and offset); None if there is
+    none.
+    """
     if split.start == 0:
         return None
-    # Unless permissive, start one batch earlier, to check the first batch's offset against the previous batch.
+    # Unless permissive, start one batch earlier, so that the first batch's offset can be checked against it.
     place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(place, 1) if entries else None
     except (LogError, LogPathError):
-        return None  # the index only saves time
+        return None  # an unreadable index is ignored, because it only saves time
     if found is None or not 0 < found[1] <= split.start:
         return None
     return found[1], (name.base_offset if name else 0) + found[0]
@@ -220,7 +229,7 @@ def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
 
 @contextmanager
 def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
-    """Yield the offset index of a split's segment; None if there is none. Raises LogPathError."""
+    """Yield the offset index of the split's segment, or None if there is no index file. Raises LogPathError."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
         yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None

@@ -1,7 +1,7 @@
-"""The columns of `kafka_log`: names, types, and their conversion from log columns to Spark's Arrow columns.
+"""The columns of `kafka_log`: their names and types, and how they are converted from log columns to Arrow columns.
 
-The first eight are the columns of Spark's own Kafka source, so queries for that source work here as well. Each column
-is defined by one row of a table: name, type, and the columns of `tagwire.log.columns` that its values come from.
+The first eight are the columns of Spark's own Kafka source, so queries written for that source also work here. Each
+column is defined by one row of a table: name, type, and the columns of `tagwire.log.columns` that its values come from.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
 HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
@@ -28,7 +28,7 @@ _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
-    """The topic, partition and file that all records of a split share."""
+    """The topic, partition and file of a split, as shown in rows."""
 
     topic: str
     partition: int
@@ -36,12 +36,12 @@ class SplitNames(NamedTuple):
 
     @classmethod
     def of(cls, split: Split) -> "SplitNames":
-        """Return the names of a split; `?` replaces characters that are not UTF-8."""
+        """Return the names to show for a split. `?` replaces bytes that are not valid UTF-8."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
 class RowSplits(NamedTuple):
-    """The splits that the rows of an Arrow batch come from."""
+    """Identifies the split that each row of an Arrow batch comes from."""
 
     splits: Sequence[SplitNames]
     numbers: Any
@@ -49,7 +49,7 @@ class RowSplits(NamedTuple):
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """Expand one value per split to one value per row."""
+        """Convert one value per split to one value per row."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:
@@ -61,10 +61,10 @@ def _same(column: Any) -> Any:
 
 
 class LogColumn(NamedTuple):
-    """A column: name, type, and how its values are made from log columns or from the split.
+    """A column of `kafka_log`: its name, type, and how its values are made from log columns or from the split.
 
     `make` converts the log columns listed in `needs`. `split` returns a value that all rows of a split share. A column
-    without `needs` and `split` is null.
+    with neither is always null.
     """
 
     name: str
@@ -74,7 +74,7 @@ class LogColumn(NamedTuple):
     split: Callable[[SplitNames], Any] | None = None
 
     def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
-        """Return the values of the column for the rows of a batch, given the log columns."""
+        """Return the values of this column for the rows of a batch, given the batch's log columns."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
         if not self.needs:
@@ -83,13 +83,13 @@ class LogColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Return whether header keys in these formats are numbers, whose names are in KIP-82's register."""
+    """Return whether header keys in these formats are numbers, to which KIP-82 assigns names."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that turns a row number into the name of the record in error messages."""
+    """Return a function that converts a row number to a description of the record, for error messages."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
@@ -99,7 +99,7 @@ def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int],
 def _micros_array(times: Any) -> Any:
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # times that Spark can't represent become null
+    except pa.ArrowInvalid:  # times outside of Spark's range become null
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
@@ -119,7 +119,7 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return headers with string keys; null for a record without headers."""
+    """Return the record headers with string keys; null for a record without headers."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
@@ -128,14 +128,14 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return the names of header keys, by KIP-82's register of numbers; null for a record without headers."""
+    """Return the record headers with the names that KIP-82 assigns to their numeric keys; null without headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)
 
 
 def _per_record(found: Any, items: Any, type: Any) -> Any:
-    """Group header items into a list per record; null for a record without headers."""
+    """Group header items into one list for each record; null for a record without headers."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))
@@ -151,7 +151,8 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Return a column whose values are those of the log column `needed`, by default the column with the same name."""
+    """Define a column that takes its values from the log column `needed`, by default the log column of the same name.
+    """
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 

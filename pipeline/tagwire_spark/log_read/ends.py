@@ -1,8 +1,8 @@
-"""Find where growing logs end, and which offset a given number of bytes reaches.
+"""Find the end of a growing log, and the offset that is reached after a given number of bytes.
 
-A log ends after its last whole batch. The broker may still be writing the next batch: then the file ends within that
-batch or, if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole
-batch follows later in the file, the bytes before it are damage, not the end of the log.
+A log ends after its last whole batch. If the broker is still writing the next batch, the file ends within that batch
+or, if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch
+follows later in the file, the bytes before it are damage, not the end of the log.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from tagwire_spark.files.storage import Location
 
 
 class LogEnd(NamedTuple):
-    """The end of a partition's log."""
+    """The end of a partition's log: the offset and position after its last whole batch."""
 
     offset: int
     """The offset that the next record will get."""
@@ -33,11 +33,11 @@ class LogEnd(NamedTuple):
 def end_of(
     segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False, near: LogEnd | None = None
 ) -> LogEnd | None:
-    """Return the end of a log's whole batches, from the headers of its last batches; None without segments.
+    """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an earlier end in the same segment: without an index, the search begins at its last batch. The caller sets
-    the last segment's `end` to the returned position, so that later readers ignore the bytes after it. Raises LogError
-    for damage before the end, unless `permissive`.
+    `near` is a previously found end in the same segment. The search begins there, unless the index leads to a later
+    position. The caller sets the last segment's `end` to the returned position, so that later readers ignore the bytes
+    after it. Raises LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -57,13 +57,17 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch that contains `offset`, or else after the next batch. Raises LogError."""
+    """Return the offset after the batch that contains `offset` or, if no batch does, after the next batch.
+
+    Raises LogError.
+    """
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the end offset of the batches that fit in `most` bytes, from `start` on; at least one batch is included.
-    Raises LogError.
+    """Return the offset after the batches, from offset `start` on, that fit in `most` bytes.
+
+    At least one batch is included, even if it is larger. Raises LogError.
     """
     reached = start
     for span in _spans(partition, start, format):
@@ -71,18 +75,21 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    return reached if reached > start else end  # the reader of the batch reports an implausible header
+    # No valid batch was found, so let the reader of the rows report the error.
+    return reached if reached > start else end
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """Return the end offsets, at most `end`, of the segments with offsets in `start` <= offset < `end`."""
+    """Return where segments end: the end offset, at most `end`, of each segment that overlaps `start` <= offset <
+    `end`.
+    """
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether missing offsets are expected: the log was compacted, or `kafka_log` wrote rows with gaps.
+    """Return whether missing offsets are expected: the log was compacted, or `kafka_log` wrote rows with offset gaps.
 
     Raises LogError, PipelineError.
     """
@@ -91,7 +98,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether a segment skips offsets. Raises LogError."""
+    """Return whether offsets are missing between the batches of a segment. Raises LogError."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -104,7 +111,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the spans of a partition's batches, beginning with the batch that contains `offset`."""
+    """Yield the spans (positions and offsets) of a partition's batches, from the batch that contains `offset` on."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -117,7 +124,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return a position at or before the batch with `offset` (or the last batch) by a valid index; otherwise 0."""
+    """Return a position at or before the batch with `offset` (None: the last batch), from the index; 0 without one."""
     try:
         entry = segment.index_entry(offset)
     except LogError:
@@ -126,7 +133,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the spans of the batches from a position on, up to an unfinished batch at the end."""
+    """Yield the spans of the batches from a position on, without an unfinished batch at the end of the log."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -144,7 +151,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damage at a position, followed by the next batch, if any."""
+    """Return the damage at a position and, if there is one, the next whole batch after it."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)
@@ -154,7 +161,7 @@ def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
 
 
 def _has_offset(scan: Scan, position: int, offset: int) -> bool:
-    """Whether a whole batch with this offset begins at a position."""
+    """Return whether there is a whole batch with this offset at a position."""
     try:
         batch = scan.batch(position)
     except LogError:

@@ -1,8 +1,8 @@
-"""Narrow a query by Spark's filters, to read less.
+"""Use Spark's filters to narrow a query, so that less is read.
 
-Topic and partition filters select files, and the record readers apply offset filters. Spark does not apply these again,
-and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount read: Spark applies them again, because
-record timestamps are coarser than Spark's. Spark applies all other filters.
+Topic and partition filters select files, and offset filters select records. Spark does not apply these filters again,
+and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount that is read: Spark applies them again,
+because record timestamps are coarser than Spark's. All other filters are left to Spark.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _RANGES: Final = (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOr
 
 
 def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list[Filter]]:
-    """Return the narrowed query, and the filters that Spark still has to apply."""
+    """Return the query narrowed by the filters, and the filters that Spark must still apply."""
     left = []
     for each in filters:
         column: tuple[str, ...] = getattr(each, "attribute", ())
@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # Spark applies the filter again, because error rows have no offset
+            left.append(each)  # Spark must apply the filter again, because it drops error rows, which have no offset
     return query, left
 
 
@@ -54,12 +54,12 @@ def _number(query: LogQuery, each: Any) -> LogQuery:
 
 
 def _values(each: Any) -> Iterable[Any]:
-    """Return the values that a filter allows."""
+    """Return the values that a filter allows for its column."""
     return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """Return the lower and the upper bound of a filter, inclusive or exclusive; None means no bound."""
+    """Return a filter's lower and upper bound, each inclusive or exclusive; None means no bound."""
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

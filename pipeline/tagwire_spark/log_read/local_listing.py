@@ -1,8 +1,8 @@
-"""Cache local listings for streams: a trigger makes only two `stat` calls for an unchanged partition.
+"""Cache local listings for streams, so that a trigger makes only two `stat` calls for an unchanged partition.
 
-A folder's modification time changes when files are added, removed or renamed in it; a segment's, when the segment is
-written to. File systems round these times, so two changes in quick succession may leave the same time. So a listing is
-cached only if the last change is not too recent.
+A folder's modification time changes when files in it are added, removed or renamed. A segment's modification time
+changes when the segment is written to. File systems round these times, so a second change shortly after the first may
+go unnoticed. So a listing is cached only if the last change is not too recent.
 """
 
 import os
@@ -31,7 +31,7 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """A cache of facts about partitions, by folder; `look` computes the facts of a partition."""
+    """A cache of the partition folders below each root, and of facts about each partition, which `look` computes."""
 
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look
@@ -44,7 +44,7 @@ class LocalListing(Generic[_T]):
         self._known.clear()
 
     def folders(self, root: Path) -> list[Path]:
-        """Return the partition folders in `root`. Raises LogPathError."""
+        """Return the partition folders in and below `root`. Raises LogPathError."""
         known = self._folders.get(root)
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]
@@ -56,7 +56,10 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return the current facts about a partition. Raises LogPathError and any error of the computation."""
+        """Return the current facts about a partition, from the cache if it is unchanged.
+
+        Raises LogPathError and any error of the function that computes them.
+        """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
         if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):

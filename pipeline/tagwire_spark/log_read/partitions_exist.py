@@ -1,7 +1,8 @@
 """Check that the topics and partitions named in options exist (`subscribe`, `assign`, offsets and times).
 
-Otherwise a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are rejected, but
-`subscribePattern` may match nothing. A stream waits for a topic that may be created later.
+Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
+rejected, but `subscribePattern` may match nothing. A stream does not reject an unknown topic, which may be created
+later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -18,7 +19,7 @@ _Keys = Set[tuple[str, int]]
 
 
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
-    """Raise PipelineError for a topic or partition in the options that doesn't exist.
+    """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
     `there` returns all existing partitions, or None if the log may be empty. It is called only if a name in the options
     is missing from `seen`.

@@ -1,7 +1,7 @@
 """A query of the source `kafka_log`, parsed from its options.
 
-Options that Spark's own Kafka source also has keep their names. A query is plain data, and is sent to workers with each
-split.
+Options have the same names as in Spark's own Kafka source, where it has them. A query is plain data, and is sent to
+workers with each split.
 """
 
 import json
@@ -60,7 +60,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class LogQuery(NamedTuple):
-    """The parts of log segments to read, and how to read them. A bound of None means no bound."""
+    """What to read from log segments, and how. A bound of None means no bound."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -110,7 +110,7 @@ class LogQuery(NamedTuple):
     """Whether the default schema has the headers column."""
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Return whether a partition is requested."""
+        """Return whether the query requests a partition."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)
@@ -121,7 +121,8 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a batch read without stream options, which Spark's Kafka source ignores there as well."""
+    """Remove stream options from a batch read, with a warning. Spark's Kafka source also ignores them in batch reads.
+    """
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -129,9 +130,10 @@ def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options without Kafka connection options, with a warning about the removed ones.
+    """Remove the options that connect to Kafka brokers, with a warning.
 
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that have a replacement.
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for removed options that have a
+    replacement in this source.
     """
     kept: dict[str, Any] = {}
     ignored: list[str] = []
@@ -151,7 +153,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time requested for a partition; None if there is none."""
+    """Return the time that the options give for a partition; None if they give none."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
@@ -211,13 +213,13 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Return the topic and number of a partition folder; for another folder, its name and -1."""
+    """Return the topic and partition number in a folder's name; for any other folder, its name and -1."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 
 
 def paths_of(options: Options) -> tuple[str, ...]:
-    """Return the paths given to `load`. Raises PipelineError if there is none."""
+    """Return the paths given to `load`. Raises PipelineError if no path was given."""
     if options.has("paths"):
         paths = options.json("paths")
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
@@ -229,7 +231,8 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Parse the file system options for URLs. Raises PipelineError, whose text shows no option values."""
+    """Parse the file system options for URLs. Raises PipelineError without showing option values, which may be secret.
+    """
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -264,7 +267,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # not strings, which are iterable too
+        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would be iterable too
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -272,7 +275,11 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse offsets by partition. The first word, and the number that stands for it in JSON, mean no bound."""
+    """Parse an option with an offset for each partition. Returns None if there is no bound.
+
+    `words`, such as `earliest`, maps words to the numbers that replace them in JSON. The first one means that there is
+    no bound.
+    """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
@@ -284,8 +291,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a JSON object with a number per partition. A word for a whole topic is stored under partition ALL. Raises
-    PipelineError.
+    """Parse a JSON object with a number for each partition. Raises PipelineError.
+
+    A topic may have a word instead of partitions. The word's number is then stored under the partition ALL.
     """
     try:
         value = json.loads(options.text(name))
@@ -299,7 +307,9 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse times that select offsets. As in Spark's Kafka source, a time for all partitions overrides other times."""
+    """Parse the timestamps that select offsets. As in Spark's Kafka source, a timestamp for all partitions overrides
+    those for single partitions.
+    """
     if options.has(f"{side}Timestamp"):
         return _milliseconds(options, f"{side}Timestamp")
     name = f"{side}OffsetsByTimestamp"
@@ -320,7 +330,7 @@ def _whole(value: Any) -> int:
 
 
 def _limits(options: Options) -> Limits:
-    """Parse limits from `name=number,name=number`."""
+    """Parse decoding limits of the form `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")
@@ -339,7 +349,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode values as messages; None without option message. Raises PipelineError."""
+    """Return how to decode record values as messages; None without the option `message`. Raises PipelineError."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

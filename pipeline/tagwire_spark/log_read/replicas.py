@@ -1,4 +1,4 @@
-"""Detect replicas of a partition, in several broker folders or on several paths, so that no record is read twice."""
+"""Detect replicas: one partition in several broker folders, or in several paths. No record must be read twice."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -15,28 +15,30 @@ if TYPE_CHECKING:
 
 
 def folder_name(file: str) -> str:
-    """Return the path or URL of the folder that contains a segment."""
+    """Return the path or URL of the folder that contains a segment file."""
     return folder_of(file) if is_remote(file) else os.path.dirname(file)  # noqa: PTH120 - called for each segment
 
 
 def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
-    """Return the error for a partition that would be read twice."""
+    """Return the error for a partition of which several replicas would be read."""
     name = f"{key[0]}-{key[1]}"
     what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
     return invalid(f"{what}; give only one of them, or read the one that ends last with option replicas=longest.")
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return each segment once, from one folder per partition. Raises PipelineError for replicas.
+    """Return the segments of each partition from a single folder. Raises PipelineError if a partition has several
+    replicas.
 
-    With the option replicas=longest, use the folder whose last segment has the highest base offset; if several do, the
-    one with the largest last segment.
+    With the option replicas=longest, the folder whose last segment has the highest base offset is used. If several
+    folders do, the one with the largest last segment is used.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     real = cache(lambda folder: folder if is_remote(folder) else os.path.realpath(folder))
     for whole in wholes:
         folder = folder_name(whole.file)
-        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # replicas need a partition number
+        # A folder without a partition number has no replicas.
+        key = (whole.topic if whole.partition >= 0 else folder), whole.partition
         known = folders.setdefault(key, {}).setdefault(real(folder), {})
         name = whole.file.rpartition("/")[2]
         if name in known and not query.longest:
@@ -51,5 +53,5 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name (the base offset in 20 digits) and the size of a folder's last segment."""
+    """Return the file name (the base offset in 20 digits) and size of the last segment in a folder."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

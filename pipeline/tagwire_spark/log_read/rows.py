@@ -1,7 +1,7 @@
-"""Turn the batches of a task's splits into Arrow batches for Spark, with only the requested columns.
+"""Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
-An Arrow batch is filled from several splits, because each Arrow batch costs Python and Spark more than reading a small
-segment. So the engine records the file of each row, which identifies the row's split.
+Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
+segment. So the engine stores the file of each row, to show which split the row comes from.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
@@ -49,7 +49,7 @@ _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
-    """Return all columns that a query can have; with `strict`, nested fields are NOT NULL wherever possible."""
+    """Return all columns that a query can have. With `strict`, nested fields are NOT NULL wherever possible."""
     schema = StructType()
     is_there = {
         "headers": query.has_headers,
@@ -69,7 +69,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    """Return the rows of a split as Arrow batches. This runs on a worker. Raises PipelineError."""
     return rows_of_task([split], query, schema)
 
 
@@ -81,7 +81,7 @@ def rows_of_task(
 ) -> Iterator[Any]:
     """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
-    `refused` is called with the error of an unreadable split and the split. By default it raises the error; if it
+    If a split can't be read, `refused` is called with the error and the split. By default it raises the error. If it
     returns, reading continues with the next split. Raises PipelineError.
     """
     settle_worker()
@@ -104,7 +104,7 @@ def check_number(partition: int, where: str) -> None:
 
 
 class _Rows:
-    """The rows of consecutive splits, as Arrow batches with the columns of a schema."""
+    """The rows of consecutive splits, as Arrow batches with the requested columns."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -114,7 +114,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # `value` is decoded, and `offset` names the record in errors
+            self._names += ["value", "offset"]  # `value` is decoded as a message; `offset` names the record in errors
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -128,7 +128,7 @@ class _Rows:
         """The index of each split with rows in the current batch, by the file name that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the columns needed to decide which rows are requested."""
+        """Yield the names of the log columns that are needed to decide which rows are requested."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -148,9 +148,10 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the Arrow batches that become full within a split, and a row for each damage; `rest` yields the rest.
+        """Yield the Arrow batches that become full while a split is read, and an error row for each damage. The
+        remaining rows stay buffered, and `rest` yields them after the last split.
 
-        Raises LogError, after it yields the rows before the invalid bytes.
+        Raises LogError after it has yielded the rows before the invalid bytes.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)
@@ -161,13 +162,13 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """Yield the rows that are still buffered, as a batch."""
+        """Yield the rows that are still buffered, as an Arrow batch."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Yield the requested rows of an array in Spark's form, or nothing if no row is requested."""
+        """Convert log columns to a Spark batch of the requested rows. Yields nothing if no row is requested."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -182,7 +183,7 @@ class _Rows:
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
-        """Yield a row for unreadable bytes, with their position and the error."""
+        """Yield a row that stands for unreadable bytes, with their position and the error."""
         places = RowSplits(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
@@ -201,7 +202,7 @@ class _Rows:
         return requested_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """Return the index of each row's split; None if the task has only one split."""
+        """Return, for each row, the index of the split that it comes from; None if the task has only one split."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")
@@ -212,7 +213,7 @@ class _Rows:
     # ------------------------------------------------------------ selecting rows
 
     def _kept(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the requested rows; None if all are requested."""
+        """Return a mask of the requested rows; None if all rows are requested."""
         keep = list(self._conditions(batch, numbers))
         for mask in keep[1:]:
             keep[0] = pc.and_(keep[0], mask)
@@ -232,16 +233,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The column that is compared with the query's end offset."""
+        """The name of the log column to compare with the query's end offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return each row's bound: the attribute `name` of its split, plus `more`."""
+        """Return the bound for each row: attribute `name` of the row's split, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks for the requested times, of matching records or of batches that may contain some."""
+        """Yield masks that select the requested times: exactly for records, or roughly for batches (`level=batch`)."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -253,20 +254,19 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Reject a log that has an abort marker whose transaction is missing from the indexes. Raises PipelineError,
-        LogError.
-        """
+        """Reject a log if an abort marker ends a transaction that no index lists. Raises PipelineError, LogError."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # with level=batch, commit markers look like aborts
+            # With level=batch, there is no key to distinguish commit markers from abort markers.
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that no transaction hides, computed once per record batch."""
+        """Return a mask of the rows that no aborted or open transaction hides. It is computed once per record batch."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -284,7 +284,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """A pass over the files of splits that handles invalid bytes as `split_pieces` does."""
+    """The engine's pass over the files of splits. It handles invalid bytes as `split_pieces` does."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -298,7 +298,10 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that become full within a split, and each Damage; buffer the other rows. Raises LogError."""
+        """Yield the arrays that become full while a split is read, and each Damage. The other rows stay buffered.
+
+        Raises LogError.
+        """
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
@@ -318,23 +321,23 @@ class _SplitPass(Pass):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def _check_end(self) -> None:
-        """Raise LogError for a batch that reaches into the next segment."""
+        """Raise LogError if the split's last batch reaches into the offsets of the next segment."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error with the batch's position
+            for _ in split_pieces(self.split, self.query):  # raises the error, with the batch's position
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, yield a Damage, or raise the error after yielding the rows so far."""
+        """Handle an invalid batch: skip it, yield a Damage, or yield the buffered rows and then raise the error."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # the broker may still be writing the bytes that follow
+            if last is None:  # stop without an error: the broker may still be writing the bytes that follow
                 rows.leave(split.end, None)
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # a batch if only its records or offsets are invalid
+        batch = _whole_batch(scan, rows.position)  # None unless only the batch's records or offsets are invalid
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -350,13 +353,16 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If it is -1, return the base offset at a segment's start, otherwise None."""
+        """Return the offset after `last`.
+
+        If no batch was read (-1), returns the base offset at the start of a segment, and None elsewhere.
+        """
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last offset before an error at this position; None if `split_pieces` ends earlier.
+        """Return the last offset before an invalid batch at this position; None if `split_pieces` ends before it.
 
-        This reads the batches again, because the last batch that the engine read may have a wrong offset.
+        This reads the split again, because the last batch that the engine read may have a wrong offset.
         """
         last = self.before
         try:
