@@ -1,9 +1,9 @@
-"""Plan splits on the driver: which bytes of which segments each task reads. Planning reads no records.
+"""Plan splits on the driver. They determine which bytes of which segments each task reads. Planning reads no records.
 
-A split consists of the batches that begin in its byte range; a range may begin at any byte. To find its first batch, a
-task follows the last index entry before the range, if the entry points to a whole batch that contains its offset.
-Otherwise the task reads the headers of all batches before the range. So a wrong index costs time but never loses a
-record. The driver reads an index only if a query begins within a segment.
+A split consists of the batches that begin in its byte range; a range may begin at any byte. To find the first batch, a
+task uses the last index entry before the range, provided that a whole batch with the entry's offset is at that
+position. Otherwise the task reads the headers of all batches before the range. So a wrong index costs time but never
+loses a record. The driver reads an index only if a query begins within a segment.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -69,9 +69,9 @@ class Split(NamedTuple):
 
 
 def plan(query: LogQuery) -> list[Split]:
-    """Return the splits of a query, in offset order within each partition.
+    """Return the splits that a query needs, in offset order within each partition.
 
-    Raises PipelineError, for example for a path without segments, or for a topic or partition that doesn't exist.
+    Raises PipelineError, for example if a path has no segments, or a topic or partition doesn't exist.
     """
     wholes: list[Split] = []
     every: list[Location] = []
@@ -92,10 +92,10 @@ def plan(query: LogQuery) -> list[Split]:
 
 
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
-    """Return the splits of a query in one partition folder or segment.
+    """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder meanwhile. This function does not, because the check
-    reads all partitions. Raises PipelineError.
+    The caller must check that no commit changes the log folder at the same time. This function doesn't, because the
+    check would read all partitions. Raises PipelineError.
     """
     wholes: list[Split] = []
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the bytes per task: as requested, unless this would make too many tasks."""
+    """Return the number of bytes per task: the requested number, or more if that would make too many tasks."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -120,8 +120,8 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """Yield the locations of paths and patterns. Raises PipelineError.
 
-    Files that match a pattern but are not segments are skipped, and so are partition folders being moved or deleted. To
-    read these, give their exact path.
+    Pattern matches that are not segments, or that are partition folders being moved or deleted, are skipped. To read
+    these, give their exact path.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -132,7 +132,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a path that matches a pattern is part of a log."""
+    """Return whether a pattern match is part of a log: not some other file, and not being moved or deleted."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -154,15 +154,17 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # Either a write was committed meanwhile, which no lock prevents, or a broker removed a listed file.
+            # Either another process committed a write, which no lock prevents, or a broker removed a listed file. List
+            # again.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
 
 @contextmanager
 def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
-    """Keep commits from moving a location's files during the block. For a URL, only check that the listing shows no
-    part of a commit. Raises PipelineError.
+    """Prevent commits from moving a location's files during the block. Raises PipelineError.
+
+    For a URL, this only checks that its listing shows no part of a commit.
     """
     with ExitStack() as stack:
         for folder in sorted(_written_to(location.local, partitions)):
@@ -174,8 +176,9 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
 
 
 def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """Return the folders that may be the log folder of a path: the path, or the folders above it. Raises
-    LogPathError.
+    """Return the folders to which commits may have written for a path: the path, and the folders above its partitions.
+
+    Raises LogPathError.
     """
     if path.is_file():
         return {path.parent, path.parent.parent}
@@ -183,9 +186,10 @@ def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Pat
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
-    """Raise PipelineError for a path without a segment, listing what was found there.
+    """Raise PipelineError if a path has no segments. The error lists what was found there.
 
-    A log without segments is accepted if `kafka_log` wrote it, since a DataFrame may have no rows.
+    A log folder without segments is accepted if `kafka_log` wrote it, because the written DataFrame may have had no
+    rows.
     """
     names: list[str] = []
     for location in found:
@@ -202,14 +206,14 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that may have requested rows, and a split that covers all of it."""
+    """A segment that may have requested rows, and a split for the whole segment."""
 
     segment: Segment
     whole: Split
 
 
 def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those whose names show that they have no requested rows."""
+    """Yield the segments of a location, except those that can't have requested rows according to their file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -219,10 +223,10 @@ def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
-    """Yield the requested partitions in a folder, which may be a partition itself. Only requested partition folders are
-    listed.
+    """Yield the requested partitions in a folder, or the folder itself if it is a requested partition.
 
-    Partitions that are being moved or deleted count only if `location` is the partition folder itself.
+    Other partition folders are not listed. A partition that is being moved or deleted is yielded only if `location` is
+    its folder.
     """
     for folder in counted_folders(location.local):
         if query.wants(*partition_key(folder)):
@@ -230,7 +234,7 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return all partitions in the locations; None for an output of `kafka_log` without partitions.
+    """Return all partitions in the locations; None if there are none because `kafka_log` wrote no rows.
 
     Raises LogPathError.
     """
@@ -240,9 +244,9 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the partition folders in `path` that aren't being moved or deleted, or `path` itself if it is a partition.
+    """Yield the partition folders in and below `path`, except those being moved or deleted; if `path` is one, yield it.
 
-    `searched` is called with each folder that is not a partition before it is listed. Raises LogPathError.
+    `searched` is called with each other folder before that folder is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -253,8 +257,9 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield a partition's segments, except those whose names show that they have no requested rows. Raises
-    PipelineError, LogError.
+    """Yield a partition's segments, except those that can't have requested rows according to their file names.
+
+    Raises PipelineError, LogError.
     """
     topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
@@ -285,9 +290,10 @@ def requested_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Reject requested offsets after the log's end, and with option partial, hide an unfinished batch.
+    """Reject requested offsets that are after the log's end. With option partial, also exclude an unfinished last
+    batch.
 
-    The end of a remote segment without an index is not checked, since finding it would require reading the whole
+    The end of a remote segment without an index is not checked, because finding it would require reading the whole
     segment. Raises PipelineError, LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
@@ -296,7 +302,8 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
     if not (query.partial or is_compared):
         return
-    end = end_of(segments, query.formats, permissive=True)  # the reader reports damage
+    # Damage is ignored here, because the reader of the rows reports it.
+    end = end_of(segments, query.formats, permissive=True)
     assert end is not None
     if query.partial:
         for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
@@ -310,7 +317,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. Many remote indexes are read concurrently."""
+    """Yield a split for each segment with requested rows. Indexes of many remote segments are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
@@ -319,8 +326,9 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split with a hint for its start; None if the time index shows that the whole segment is too
-    early.
+    """Return a segment's split with a hint for its start, from the indexes.
+
+    Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
     segment, whole = wanted
     if query.first_timestamp is not None:
@@ -342,31 +350,31 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the index entry at or before the first requested offset; None to begin at the start of the segment."""
+    """Return the index entry at or before the first requested offset; None to start at the beginning of the segment."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # the index only saves time
+        return None  # an unreadable index is ignored, because it only saves time
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut whole segments into splits of about the task size. An empty last segment gets no split."""
+    """Cut the splits of whole segments into splits of about the task size. An empty last segment gets no split."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the parts of a segment. Only the first part has a hint; the tasks of other parts look up their own."""
+    """Yield the splits of a segment. Only the first one has a hint; the tasks of the others look up their start."""
     if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # without an index, a later part would have to fetch all bytes before it
+        step = whole.end  # without an index, the tasks of later parts would have to fetch all bytes before them
     begin = whole.hint[0] if whole.hint else 0
-    last = whole.end - step // 8  # a small remainder is not worth its own task
+    last = whole.end - step // 8  # a small remainder doesn't get its own task
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # the task reports an empty segment that is not the last
+        if whole.end or whole.next_base != NO_OFFSET:  # the task must report an empty segment that is not the last
             yield whole
         return
     yield whole._replace(end=starts[0])
@@ -375,12 +383,13 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
 
 
 def _bytes(split: Split) -> int:
-    """Return the number of bytes read for a split."""
+    """Return the number of bytes that a task reads for a split."""
     return split.end - (split.hint[0] if split.hint else split.start)
 
 
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group the splits into tasks. Small splits share a task, since a task costs Spark more than a small segment."""
+    """Group splits into tasks. Small splits share a task, because a task costs Spark more than reading a small segment.
+    """
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

@@ -1,8 +1,8 @@
-"""`spark.readStream.format("kafka_log")`: read growing logs from the end of the last micro-batch.
+"""`spark.readStream.format("kafka_log")`: read growing logs as a stream of micro-batches.
 
 As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. It always
-follows a whole batch. The two offsets of a micro-batch determine its rows, so after a restart from a checkpoint the
-same rows are read again. All state is in the checkpoint.
+follows a whole batch. The start and end offset of a micro-batch determine its rows, so a restart from a checkpoint
+reads the same rows again. All state is in the checkpoint.
 """
 
 import time
@@ -82,9 +82,10 @@ _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Wrap a function to list and read logs again after an error: retention may delete a segment that was just listed.
+    """Decorate a function so that it is repeated after an error, because retention may delete a segment that it listed.
 
-    A new listing omits that segment, and shows whether it was already read. Errors that persist are raised.
+    The repeated call lists the logs again, without that segment, and shows whether its records were already read.
+    Errors that persist are raised.
     """
 
     @wraps(look)
@@ -138,7 +139,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream reader: it plans on the driver and reads on workers."""
+    """The stream reader. Spark calls it on the driver to plan micro-batches, and on workers to read them."""
 
     def __init__(self, asked: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
         self.asked = asked
@@ -164,7 +165,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def initialOffset(self) -> dict[str, Any]:
-        """Return the offset at which a query without a checkpoint begins."""
+        """Return the offset at which a query without a checkpoint starts."""
         logs = self._logs()
         starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
         asked = self.query.starts or {}
@@ -179,18 +180,20 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit in the options."""
+        """Return the limit per micro-batch from the options."""
         return self.asked.limit
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """End the query at the logs' current ends. Raises PipelineError if a requested partition doesn't exist."""
+        """Make the query end at the current ends of the logs. Raises PipelineError if a requested partition doesn't
+        exist.
+        """
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return the end of the next micro-batch. Raises PipelineError."""
+        """Return the end offset of the next micro-batch. Raises PipelineError."""
         logs, starts = self._logs(), offset_ends(start)
         is_new = check_same(logs, start, starts, fails=self.query.fails_on_loss)
         self._check_loss(logs, starts)
@@ -207,7 +210,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Return whether a micro-batch has to wait for more rows, by minOffsetsPerTrigger and maxTriggerDelay."""
+        """Return whether to wait for more rows, according to minOffsetsPerTrigger and maxTriggerDelay."""
         if not self.asked.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -217,12 +220,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Return the end of the logs when the last micro-batch was planned."""
+        """Return the offset at which the logs ended when the last micro-batch was planned."""
         return self._latest or None
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return a Spark partition for each task of a micro-batch, given the stream offsets. Raises PipelineError."""
+        """Return a Spark partition for each task of the micro-batch between two stream offsets. Raises PipelineError.
+        """
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
@@ -230,7 +234,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
-        if not logs and self._there() == set():  # the folder may be unmounted, not deleted
+        # If all logs are missing, the folder may be unmounted rather than deleted.
+        if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
@@ -241,18 +246,18 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return partitions_there(log_locations(self.query.paths, stack, self.query.storage))
 
     def _logs(self) -> dict[tuple[str, int], Log]:
-        """Return the requested partitions as they are now. Raises PipelineError."""
+        """Return the current state of the requested partitions. Raises PipelineError."""
         return self._looked_at(self.query, is_planned=False)[0]
 
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
-        """Return the current partitions of a query, and with `is_planned` a split for each requested segment.
+        """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        One listing serves both results. So a file that is deleted before the listing is noticed here, and a file that
-        is deleted later by the task that reads it. Raises PipelineError.
+        Both results come from the same listing. So if a file is deleted before the listing, this function notices; if
+        it is deleted later, the task that reads it notices. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
-        self._trees.close()  # removes the previous listings
+        self._trees.close()  # deletes the local trees of the previous listings
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
@@ -271,16 +276,17 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder; only changed partitions are read. Raises LogError."""
-        if query.from_log_start:  # the log start offset is in a file outside the partition's folder
+        """Yield the requested partitions of a local folder, reading only those that have changed. Raises LogError."""
+        # Cached listings don't show changes of the log start offset, which is in a file outside the partition's folder.
+        if query.from_log_start:
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again, in case a commit moved some
+            for folder in self._listing.folders(location.local):  # listed again, because a commit may have moved some
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL; only changed segments are read. Raises LogError."""
+        """Yield the requested partitions at a URL, reading only segments that have changed. Raises LogError."""
         with settled_location(location):
             partitions = [*partitions_of(location, query)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
@@ -291,7 +297,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log, searched from its last known end unless `state` is unchanged. Raises LogError."""
+        """Return the end of a log. The search begins at its last known end, and is skipped if `state` is unchanged.
+
+        Raises LogError.
+        """
         if not partition.segments:
             return None
         name = partition.segments[-1].name
@@ -306,11 +315,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def _local_log(self, partition: Partition) -> Log | None:
-        """Return a local partition; None if it has no segments. Raises LogError."""
+        """Return the Log of a local partition; None if it has no segments. Raises LogError."""
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition up to its last whole batch, where later readers also stop. Raises PipelineError."""
+        """Return the Log of a partition, which ends after its last whole batch; None without an end. Raises
+        PipelineError.
+
+        The end is also set in the last segment, so that later readers stop there.
+        """
         if end is None:
             return None
         partition.segments[-1].end = end.position
@@ -327,7 +340,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Log(key, partition, first, max(first, offset), name, *identity(partition))
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
-        """Raise PipelineError if records were deleted before they were read."""
+        """Raise PipelineError if records were deleted before the stream read them."""
         if not self.query.fails_on_loss:
             return
         for key, start in starts.items():
@@ -351,8 +364,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise the error of a split, unless retention deleted the split's file and the query allows that. Raises
-        PipelineError.
+        """Raise a split's error, unless the query tolerates data loss and retention deleted the split's file.
+
+        Raises PipelineError.
         """
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
@@ -365,9 +379,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Whether the log shows that a missing segment was deleted: its folder exists, and the log begins after the split.
+    """Return whether a missing segment was deleted: its folder exists, and the log now begins after the split.
 
-    A missing folder does not show this, since it may be a mount that the worker lacks.
+    If the folder is missing as well, the worker may lack a mount, so this returns False.
     """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
@@ -381,8 +395,9 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Reject a path or pattern match that is a single segment, since new records go to other files. Raises
-    PipelineError.
+    """Raise PipelineError if a path, or a pattern match, is a single segment.
+
+    A stream can't follow a single segment, because new records are written to other files.
     """
     if location.local.is_file():
         text = f"Option path names the file {location.origin}, but a stream reads folders"
@@ -390,5 +405,5 @@ def _check_folder(location: Location) -> None:
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
-    """Return splits of the requested segments of a partition. Raises PipelineError, LogError."""
+    """Return splits for the requested segments of a partition. Raises PipelineError, LogError."""
     return whole_splits(query, requested_segments(query, partition, partition.segments, location), location)

@@ -1,9 +1,10 @@
-"""Find the part of a segment that is earlier than a requested time, by its time index.
+"""Find the part of a segment that is earlier than a requested time, using the segment's time index.
 
-An entry of a `.timeindex` promises that no record up to its offset has a later timestamp. An index that is damaged or
-belongs to another segment must not hide records, so an entry counts only if the batch with its offset has exactly this
-latest timestamp. Everything after that batch is read, since timestamps need not be in order. File modification times
-are useless here, because producers set record timestamps. No index shows after which offset all records are later.
+An entry in a `.timeindex` means that no record up to its offset has a later timestamp. An index that is damaged or
+belongs to another segment must not hide records, so an entry is used only if the maximum timestamp of the batch with
+its offset is exactly the entry's timestamp. Everything after that batch is read, because timestamps need not be in
+order. File modification times can't be used instead, because producers set record timestamps. And no index shows an
+offset after which all records are later than a time.
 """
 
 from itertools import islice
@@ -19,7 +20,7 @@ _HEADS: Final = 64
 
 
 class Earlier(NamedTuple):
-    """The part of a segment that is earlier than a time."""
+    """The part of a segment in which all records are earlier than a time."""
 
     end_offset: int
     """All records with lower offsets are earlier than the time."""
@@ -28,7 +29,7 @@ class Earlier(NamedTuple):
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """Return the part of a segment before a timestamp in milliseconds; None if its index doesn't show one."""
+    """Return the part of a segment before a timestamp in milliseconds; None if the time index shows no such part."""
     path = segment.beside("timeindex")
     if path is None:
         return None

@@ -1,8 +1,8 @@
 """Find the offset at which a partition reaches a time (`startingOffsetsByTimestamp`, `endingOffsetsByTimestamp`).
 
-As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time; everything after
-that record is read, even records with earlier timestamps. Segments that are too early by their time index are skipped.
-In the segments after those, only batch headers are read until the batch with that record is found.
+As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
+that record is read, even records with earlier timestamps. Segments in which all records are earlier, according to the
+time index, are skipped. After those, only batch headers are read, until the batch with the record is found.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from tagwire_spark.options import invalid
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """Return the query with one partition's times replaced by offsets.
+    """Return the query with the start and end times of one partition replaced by offsets.
 
-    Raises PipelineError for damage, and for a start time later than all records if `late_is_error`.
+    Raises PipelineError for damage and, if `late_is_error`, for a start time that is later than all records.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
@@ -72,7 +72,7 @@ def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, per
 def _late_batches(
     scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
 ) -> Iterator[tuple[int, RecordBatch]]:
-    """Yield the batches, from offset `first` on, that may have a record at or after `timestamp`. Raises LogError."""
+    """Yield the batches, from offset `first` on, that may contain a record at or after `timestamp`. Raises LogError."""
     position = 0 if first is None else segment.position_of(scan, first)
     if permissive:
         found = (each for each in pieces(scan, position) if isinstance(each, Found))

@@ -1,4 +1,4 @@
-"""Check that a stream still reads the same logs, by the topic IDs and leader epochs recorded in its offsets."""
+"""Check that a stream still reads the same logs, by comparing topic IDs and leader epochs with its earlier offsets."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return the topic ID, and the leader epochs with their first offsets; empty if unreadable."""
+    """Return a partition's topic ID, and its leader epochs with their first offsets; empty if they can't be read."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs
@@ -18,16 +18,17 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Return the partitions of topics that were recreated between two offsets; these are read from the beginning."""
+    """Return the partitions of topics that were recreated between two stream offsets. They are read from the beginning.
+    """
     before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)
 
 
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
-    """Raise PipelineError if a topic was recreated, or a log was truncated and continued with other records.
+    """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
 
-    If `fails` is false, a recreated topic is read from its beginning instead. Return whether there is such a topic.
+    If `fails` is false, recreated topics are read from the beginning instead. Returns whether there are any.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

@@ -1,4 +1,4 @@
-"""Find the end of a micro-batch: the end of the logs, or a limit of rows, bytes or segments."""
+"""Find the end of the next micro-batch: the end of the logs, or where a limit of rows, bytes or segments is reached."""
 
 import json
 from bisect import bisect_right
@@ -25,7 +25,7 @@ last records.
 
 
 class Log(NamedTuple):
-    """An existing partition with its current first and end offset."""
+    """An existing partition, with its current start and end offsets."""
 
     key: tuple[str, int]
     partition: Partition
@@ -45,7 +45,9 @@ class Log(NamedTuple):
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Return each partition's end of a micro-batch: the end of the log, or of the partition's share of the limit."""
+    """Return where a micro-batch ends in each partition: at the log's end, or where the partition's share of a limit
+    ends.
+    """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
@@ -66,13 +68,16 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # read to the end of the log, because bytes can't be counted across damage
+                continue  # bytes can't be counted across damage, so read to the end of the log
             ends[key] = min(end, log.end)
     return ends
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit, in proportion to its backlog and at least 1; empty if all fit."""
+    """Return each partition's share of a limit; empty if everything fits in the limit.
+
+    A share is proportional to the partition's backlog, and at least 1.
+    """
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 
@@ -80,8 +85,8 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
     """Divide a strict limit among the partitions, one unit at a time, and return each partition's share.
 
-    The order is shuffled by a hash of the offsets, which differ after each micro-batch. With a fixed order, or an
-    order by backlog, a partition could wait long behind others that always grow.
+    The order of the partitions is random, with the offsets as the seed, so it changes with each micro-batch. With a
+    fixed order, or an order by backlog, some partitions could wait a long time behind others that keep growing.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
@@ -93,7 +98,8 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the bytes from an offset on, assuming that all offsets of a segment have the same size."""
+    """Estimate the number of bytes from an offset on, assuming that each offset of a segment takes equally many bytes.
+    """
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)
@@ -104,7 +110,7 @@ def _bytes_behind(log: Log, offset: int) -> int:
 
 
 def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
-    """Return the next offsets in Spark's form. They are sorted, because Spark compares them as strings."""
+    """Return a stream offset in Spark's form. Its keys are sorted, because Spark compares offsets as strings."""
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
@@ -118,6 +124,6 @@ def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, i
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
-    """Return the next offset of each partition, from an offset in Spark's form."""
+    """Return the next offset of each partition, from a stream offset in Spark's form."""
     topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
     return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}

@@ -1,8 +1,8 @@
-"""Find which records of a partition are in uncommitted transactions.
+"""Find the records of a partition that are in aborted or open transactions.
 
-Brokers list an aborted transaction in the `.txnindex` of the segment with its marker, and write snapshots of the
-producer state. Batch headers are read from the latest snapshot on; without a snapshot, from the start of the log. A
-process reads the headers only once, unless the log changes there.
+Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker, and write
+snapshots of the producer state. Batch headers are read from the latest snapshot on or, without a snapshot, from the
+start of the log. A process doesn't read the headers again unless that part of the log changes.
 """
 
 from bisect import bisect_right
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
 
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
 
 class Transactions(NamedTuple):
-    """The aborted and open transactions whose records `read_committed` leaves out."""
+    """The aborted and open transactions of a partition, whose records `read_committed` leaves out."""
 
     aborted: tuple[tuple[int, int, int], ...]
     """Producer ID, first offset and marker offset; sorted, and without overlaps within a producer."""
@@ -48,28 +48,29 @@ class Transactions(NamedTuple):
     """Below this offset, transactions are known only from indexes, not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
-        """Return only the transactions that overlap a segment."""
+        """Return only those transactions that overlap a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an abort marker at this offset would end a transaction that no index lists."""
+        """Return whether an abort marker at this offset ends a transaction that should be in an index but isn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Return whether a batch belongs to a transaction that was aborted or is not known to be committed."""
+        """Return whether a batch belongs to an aborted transaction, or to one that may still be open."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:
             return False
-        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))  # may be thousands
+        # Bisected, because there may be thousands.
+        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return producer == producer_id and base_offset <= last
 
 
 class _Reached(NamedTuple):
-    """The position up to which a partition's batches were read, and the transactions open there."""
+    """Cached progress: the position up to which a partition's batches were read, and its transactions up to there."""
 
     file: str
     position: int
@@ -94,10 +95,10 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Reject an abort marker whose transaction is in the log but in no index. Raises PipelineError, LogError.
+    """Reject an abort marker if its transaction is in the log but no index lists it. Raises PipelineError, LogError.
 
-    A transaction that wrote no records to this partition is in no index either, and hides nothing. `of_logs` caches
-    the transactions of each folder, as read from its batches.
+    A transaction that wrote no records to this partition is not listed either, but it hides nothing, so its marker is
+    accepted. `of_logs` caches each folder's transactions, as found in its batches.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -118,7 +119,7 @@ def check_abort(
 def transactions_of(
     partition: Partition, location: Location, query: LogQuery, *, has_indexes: bool = True
 ) -> Transactions:
-    """Return the transactions of a partition. Raises LogError."""
+    """Return the aborted and open transactions of a partition. Raises LogError."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for each in (partition.aborted_transactions if has_indexes else ())
@@ -153,7 +154,9 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions and merge overlapping ones: an index and its log may describe one transaction differently."""
+    """Sort transactions and merge overlapping ones, because an index and the log may describe a transaction
+    differently.
+    """
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -165,10 +168,10 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
 ) -> Iterator[tuple[Segment, Scan, Any]]:
-    """Yield the headers of a partition's whole batches, from an offset or from `reached` on, in Arrow batches.
+    """Yield the headers of a partition's whole batches, as Arrow batches, starting at an offset or at `reached`.
 
-    Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch;
-    the reader of the rows decides this.
+    Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch,
+    so they are left to the reader of the rows.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
@@ -197,7 +200,7 @@ def _headers(
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return the cached state of a partition; None if its last batch has changed."""
+    """Return a partition's cached progress; None if there is none, or if the last batch has changed since."""
     known = _REACHED.get(key)
     if known is None:
         return None
@@ -206,7 +209,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # the segment is gone, or has changed
+    except (StopIteration, TagwireError):  # the segment no longer exists, or has changed
         pass
     del _REACHED[key]
     return None
@@ -215,7 +218,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 def _follow(
     header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Update the open and the aborted transactions by a transactional batch. Raises LogError."""
+    """Update the sets of open and aborted transactions for a transactional batch. Raises LogError."""
     if not header["is_control"]:
         running.setdefault(header["producer_id"], header["base_offset"])
         return
