@@ -26,12 +26,12 @@ _SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
 
 
 def invalid(text: str) -> PipelineError:
-    """Return the error for an invalid option."""
+    """Return the error to raise for an invalid option."""
     return PipelineError("INVALID_TAGWIRE_OPTION", text)
 
 
 class Options:
-    """Options by case-insensitive name. Raises PipelineError for a name that is not among `known`."""
+    """Options by name, ignoring case. The constructor raises PipelineError for a name that is not in `known`."""
 
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}
@@ -58,7 +58,7 @@ class Options:
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Return which of `choices` the option selects, in any case; by default the first."""
+        """Return which of `choices` an option selects, ignoring case; by default the first."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
@@ -66,11 +66,11 @@ class Options:
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return a true or false option."""
+        """Return the value of an option that is true or false."""
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
-        """Return an integer, or None if the option is not given."""
+        """Return the value of an option as an integer; None if the option is not given."""
         if not self.has(name):
             return None
         try:
@@ -79,7 +79,7 @@ class Options:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
 
     def size(self, name: str) -> int | None:
-        """Return a number of bytes, also written as 64k, 64m, 64MB or 1g; None if the option is not given."""
+        """Parse a number of bytes, such as 65536, 64k, 64m, 64MB or 1g; return None if the option is not given."""
         if not self.has(name):
             return None
         found = _SIZE.fullmatch(self.text(name).strip().lower())
@@ -90,14 +90,14 @@ class Options:
         return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
 
     def seconds(self, name: str, default: str) -> float:
-        """Return a duration in seconds, written as in Spark: 500ms, 10s, 15m, 2h or 1d."""
+        """Parse a duration in Spark's form, such as 500ms, 10s, 15m, 2h or 1d, and return it in seconds."""
         found = _DURATION.fullmatch(self.text(name, default).strip().lower())
         if found is None:
             raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {self.text(name)!r}.")
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return an option's comma-separated names; None if the option is not given."""
+        """Return the comma-separated names in an option; None if the option is not given."""
         if not self.has(name):
             return None
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())

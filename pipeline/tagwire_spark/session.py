@@ -1,10 +1,11 @@
 """Spark session settings for Python performance, and the session of a command.
 
-Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix socket. Sources can push
-down filters only if a setting enables it. Two settings repeat Spark's default, because the other value is costly: a new
-worker for each task, and pipelined functions, which sometimes fail with reused workers. By default, Arrow in the JVM
-checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Columns as function
-input (new in 4.3, and the default) make rows from Parquet a third more expensive.
+Reasons for the settings, measured with PySpark 4.3: A small task costs 25 ms over loopback TCP, but only 4 to 5 ms over
+a Unix socket. Python sources can push down filters only if a setting enables it. Two settings repeat Spark's defaults,
+because the alternatives are costly: a new worker for each task, and pipelined functions, which sometimes fail with
+reused workers. By default, Arrow in the JVM checks the bounds of every column access, which takes a third of Spark's
+time for rows from Python. Passing columns to functions (the default since 4.3) makes rows from Parquet a third more
+expensive.
 """
 
 import os
@@ -35,10 +36,10 @@ _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.s
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if workers have theirs at another path.
-    Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark
-    searches for sources with the `python3` on the path, which may be another interpreter, so PYSPARK_PYTHON is set in
-    the environment unless it is already set.
+    Local workers run the driver's interpreter. Remove `spark.pyspark.python` if the workers' interpreter has another
+    path. Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`.
+    To find data sources, Spark runs the first `python3` on the PATH, which may be another interpreter. So this function
+    sets PYSPARK_PYTHON in the environment, unless it is already set.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -49,9 +50,11 @@ def spark_conf() -> dict[str, str]:
 def session_of_command(
     master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Generator[SparkSession]:
-    """Yield a session for one command, from `spark-submit`, local, or on a server; stop the session afterwards.
+    """Yield a Spark session for one command, and stop it afterwards.
 
-    Raises PipelineError for all Spark failures.
+    The session comes from `spark-submit`, or is local or on a Spark Connect server.
+
+    Raises PipelineError if Spark fails.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -59,14 +62,15 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # erases Spark's progress bar, which remains after a failed job
+            # Erases Spark's progress bar, which otherwise stays on the screen after a failed job.
+            if sys.stderr.isatty():
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 
 def _builder(
     master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
 ) -> SparkSession.Builder:
-    """Return the session builder. The settings in `given` override the defaults."""
+    """Return a session builder with the default settings, which the settings in `given` override."""
     builder = SparkSession.builder.appName("tagwire")
     if remote is not None:
         return builder.remote(remote).config(map=given)
@@ -74,14 +78,15 @@ def _builder(
         return builder.config(map={**_SETTINGS, **given})
     where = master or "local[*]"
     if where.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect
-    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no progress bar in files and pipes
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect to the driver
+    # Keeps progress bars out of files and pipes.
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
     return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Turn a Spark failure into a PipelineError: the worker's error, or the first cause in Spark's message."""
+    """Convert a Spark failure in the block to a PipelineError with the worker's error or the first cause."""
     try:
         yield
     except TagwireError:

@@ -12,7 +12,7 @@ from pyspark import TaskContext
 
 @cache
 def settle_worker() -> None:
-    """Exempt imported objects from garbage collection in this worker. Does nothing outside of a task."""
+    """Exempt the objects imported so far from garbage collection in this worker. Does nothing outside of a task."""
     if TaskContext.get() is not None:
         gc.collect()
         gc.freeze()

@@ -177,10 +177,9 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip the batches before `end` with native code. Return the position reached and, if known, the last offset before
-    it.
+    """Skip the batches before `end` with native code, and return the position reached.
 
-    The position may be before `end`, if the native engine can't read a batch.
+    Also returns the last offset before that position, or NO_OFFSET if it is unknown. The position may be before `end`, if the native engine can't read a batch.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -209,9 +208,7 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return the index entry at or before the start of the split, as a hint (position and offset); None if there is
-    none.
-    """
+    """Return the index entry at or before the split's start as a hint (position and offset); None if there is none."""
     if split.start == 0:
         return None
     # Unless permissive, start one batch earlier, so that the first batch's offset can be checked against it.

@@ -80,9 +80,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """Return where segments end: the end offset, at most `end`, of each segment that overlaps `start` <= offset <
-    `end`.
-    """
+    """Return the end offset of each segment that overlaps the range from `start` to `end`, cut off at `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]

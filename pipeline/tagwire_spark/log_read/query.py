@@ -121,8 +121,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove stream options from a batch read, with a warning. Spark's Kafka source also ignores them in batch reads.
-    """
+    """Remove stream options from a batch read, with a warning. Spark's Kafka source ignores them there as well."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -231,8 +230,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Parse the file system options for URLs. Raises PipelineError without showing option values, which may be secret.
-    """
+    """Parse the file system options for URLs. Raises PipelineError, which never shows option values."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -307,8 +305,9 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse the timestamps that select offsets. As in Spark's Kafka source, a timestamp for all partitions overrides
-    those for single partitions.
+    """Parse the timestamps that select offsets.
+
+    As in Spark's Kafka source, a timestamp for all partitions overrides those for single partitions.
     """
     if options.has(f"{side}Timestamp"):
         return _milliseconds(options, f"{side}Timestamp")

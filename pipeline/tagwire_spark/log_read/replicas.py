@@ -27,11 +27,10 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return the segments of each partition from a single folder. Raises PipelineError if a partition has several
-    replicas.
+    """Return the segments of each partition from a single folder. Raises PipelineError if there are several replicas.
 
-    With the option replicas=longest, the folder whose last segment has the highest base offset is used. If several
-    folders do, the one with the largest last segment is used.
+    With the option replicas=longest, it instead chooses the folder whose last segment has the highest base offset or,
+    if several folders do, the one whose last segment is largest.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     real = cache(lambda folder: folder if is_remote(folder) else os.path.realpath(folder))

@@ -244,9 +244,9 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the partition folders in and below `path`, except those being moved or deleted; if `path` is one, yield it.
+    """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
-    `searched` is called with each other folder before that folder is listed. Raises LogPathError.
+    Folders being moved or deleted are skipped, except for `path` itself. `searched` is called with each other folder before that folder is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -290,10 +290,9 @@ def requested_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Reject requested offsets that are after the log's end. With option partial, also exclude an unfinished last
-    batch.
+    """Reject requested offsets that are after the log's end.
 
-    The end of a remote segment without an index is not checked, because finding it would require reading the whole
+    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment without an index is not checked, because finding it would require reading the whole
     segment. Raises PipelineError, LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
@@ -388,8 +387,7 @@ def _bytes(split: Split) -> int:
 
 
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group splits into tasks. Small splits share a task, because a task costs Spark more than reading a small segment.
-    """
+    """Group splits into tasks. Small splits share a task, because a task costs more than reading a small segment."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:

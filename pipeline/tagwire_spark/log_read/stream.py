@@ -185,9 +185,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Make the query end at the current ends of the logs. Raises PipelineError if a requested partition doesn't
-        exist.
-        """
+        """Make the query end at the current ends of the logs. Raises PipelineError if a partition doesn't exist."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -225,8 +223,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return a Spark partition for each task of the micro-batch between two stream offsets. Raises PipelineError.
-        """
+        """Return a Spark partition for each task of the micro-batch between two offsets. Raises PipelineError."""
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
@@ -319,10 +316,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return the Log of a partition, which ends after its last whole batch; None without an end. Raises
-        PipelineError.
+        """Return the Log of a partition that ends at `end`; None if there is no end. Raises PipelineError.
 
-        The end is also set in the last segment, so that later readers stop there.
+        The end is also stored in the last segment, so that later readers stop there.
         """
         if end is None:
             return None

@@ -18,8 +18,7 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Return the partitions of topics that were recreated between two stream offsets. They are read from the beginning.
-    """
+    """Return the partitions of topics recreated between two stream offsets. They are read from the beginning."""
     before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)

@@ -45,8 +45,9 @@ class Log(NamedTuple):
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Return where a micro-batch ends in each partition: at the log's end, or where the partition's share of a limit
-    ends.
+    """Return the offset at which a micro-batch ends in each partition.
+
+    This is the end of the log or, if there is a limit, the offset at which the partition's share of it is used up.
     """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
@@ -98,8 +99,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the number of bytes from an offset on, assuming that each offset of a segment takes equally many bytes.
-    """
+    """Estimate the number of bytes from an offset on, assuming that all offsets of a segment have the same size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)

@@ -1,1 +1,1 @@
-"""Write `kafka_log`: the driver's part, the output of tasks, and the existing log that a write continues."""
+"""Write `kafka_log`: what tasks write, what the driver commits, and the existing log that a write continues."""

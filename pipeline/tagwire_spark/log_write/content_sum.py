@@ -1,7 +1,7 @@
-"""A checksum over records that shows whether two writes of a micro-batch have the same content.
+"""A checksum over records, to detect whether two writes of a micro-batch have the same content.
 
-The sum does not depend on the order, batches or offsets of the records. Key, value and headers of a record are summed
-in the encoding of format v2, because rows that never become Python objects (`row_runs`) are summed while being encoded.
+The sum does not depend on the order, batches or offsets of the records. Each record's key, value and headers are summed
+as encoded in format v2, because rows that never become Python objects (`row_runs`) are summed while they are encoded.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 
 def content_sum(records: Iterable[Record]) -> int:
-    """Return the sum of the records' CRC-32C checksums."""
+    """Return the sum of the CRC-32C checksums of all records."""
     return sum(checksum("crc32c", _body(record)) for record in records)
 
 

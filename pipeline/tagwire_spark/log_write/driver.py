@@ -1,4 +1,4 @@
-"""Write `kafka_log`: tasks stage segments; the driver checks them against each other and the log, and commits them."""
+"""Write `kafka_log`. Tasks stage segments; the driver checks them against each other and the log, then commits them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +51,7 @@ _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 
 
 class Staged(WriterCommitMessage):
-    """A task's message to the driver: facts about the segments that it wrote, and its micro-batch."""
+    """The message that a task returns to the driver: its staged segments, and its micro-batch."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -63,7 +63,7 @@ class Staged(WriterCommitMessage):
 
 
 class LogWriter(DataSourceArrowWriter):
-    """A write of a DataFrame; created on the driver, and copied to each task."""
+    """A batch write of a DataFrame. The driver creates it, and Spark copies it to each task."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -71,24 +71,24 @@ class LogWriter(DataSourceArrowWriter):
         self.job: Job = begin(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """Write the rows of a task as segments. Spark calls this on a worker."""
+        """Write a task's rows as segments. Spark calls this on workers."""
         refuse_table()
         batch = batch_of_write(self.target)
         output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
         return Staged(_staged(output, iterator), batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Commit the write. Spark calls this on the driver after all tasks."""
+        """Commit the write. Spark calls this on the driver when all tasks have succeeded."""
         _Commit(self.job, self.target, messages, overwrite=self.overwrite).carry_out()
         remove_leftovers(self.job, self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove staged files. Spark calls this on the driver after a task failed or the commit was rejected."""
+        """Remove the staged files. Spark calls this on the driver when a task has failed or the commit was rejected."""
         abandon(self.job)
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):
-    """A stream writer. For each micro-batch, Spark creates one for the tasks and one for the commit."""
+    """A streaming write. For each micro-batch, Spark creates one writer for the tasks and one for the commit."""
 
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
@@ -96,7 +96,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         check_folder(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """Write the rows of a task as segments, on a worker, unless the micro-batch is already committed."""
+        """Write a task's rows as segments, unless the micro-batch is already committed. Spark calls this on workers."""
         batch = batch_of_stream()
         job = self._job(batch)
         output = Output(job.root, lambda: _staging(job, batch), self.target, anew=self.overwrite)
@@ -106,7 +106,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             return Staged([], batch, is_committed=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Commit a micro-batch, on the driver. Raises PipelineError if tasks wrote another micro-batch."""
+        """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote a different micro-batch."""
         batch = _batch_of(messages)
         if batch is None:  # the micro-batch has no tasks
             return
@@ -121,7 +121,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Remove staged files, on the driver, after a failure; the next commit removes what is left."""
+        """Remove the staged files after a failure, on the driver. The next commit removes any that are left."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 
@@ -131,13 +131,13 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """Raised if a micro-batch is already committed: the previous driver died, or this attempt is late."""
+    """Raised if a micro-batch is already committed, because the previous driver died or this attempt is late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # checked after staging: a later commit removes the folder
+    if is_before(batch, noted_batches(job)):  # checked after staging, because a later commit removes the staging folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -145,18 +145,18 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch that the tasks wrote; None if no task has finished."""
+    """Return the micro-batch that the tasks wrote; None if no task has reported to the driver."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
-    """Return whether a job belongs to this micro-batch, or to an earlier micro-batch of the same query."""
+    """Return whether a job ID belongs to this micro-batch, or to an earlier micro-batch of the same query."""
     query, _, number = id.rpartition("-")
     return query == batch.query and number.isdecimal() and int(number) <= batch.number
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
-    """Write the rows of a task and return the segments. Raises PipelineError."""
+    """Write a task's rows to staged segments, and return these. Raises PipelineError."""
     try:
         for batch in iterator:
             output.add_batch(batch)
@@ -172,7 +172,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """The commit of all segments that the tasks staged."""
+    """The commit of all segments that the tasks of a write staged."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
@@ -185,11 +185,11 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_place):  # segments without offsets keep the order of tasks
+        for segment in sorted(self.segments, key=_place):  # segments of rows without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
-        """Commit the segments, unless the micro-batch is already committed. Raises PipelineError."""
+        """Commit the staged segments, unless their micro-batch is already committed. Raises PipelineError."""
         for name, found in self.logs.items():
             _check_order(name, found)
         carry_out(self.job, self._change)
@@ -218,7 +218,7 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        """Return the end offsets of the existing logs; remote logs are read concurrently. Raises PipelineError."""
+        """Return the end offsets of the existing logs. Remote logs are read concurrently. Raises PipelineError."""
         ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
         if not is_remote(self.job.root):
             return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
@@ -226,7 +226,10 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """Return the end of an existing log, None if there is none. Raises PipelineError if it can't be continued."""
+        """Return the end offset of an existing log; None if there is no log.
+
+        Raises PipelineError if the log can't be continued.
+        """
         end = end_before(log, format)
         if end is None:
             return None
@@ -241,7 +244,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """Stage a leader epoch checkpoint with the old and the new epochs, if the write begins new epochs."""
+        """If the write begins new leader epochs, stage a checkpoint with the log's old epochs and the new ones."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -263,7 +266,7 @@ class _Commit:
 
 
 def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
-    """Raise PipelineError if the offset of the first written segment does not continue the existing log."""
+    """Raise PipelineError if the first written segment does not start at the end offset of the existing log."""
     if first.base_offset >= end:
         return
     text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
@@ -273,7 +276,7 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
 
 
 def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
-    """Yield the source and target of each file of a segment."""
+    """Yield the source and target path of each file of a segment."""
     for file in segment.files:
         yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 
@@ -285,7 +288,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Raise PipelineError if two tasks wrote the same offsets, or several tasks wrote transactions of a partition."""
+    """Raise PipelineError if two tasks wrote the same offsets, or if several wrote transactions of one partition."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue
@@ -303,7 +306,7 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """Return the facts about a partition for the manifest."""
+    """Return the counts and offsets of a partition that the manifest stores."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

@@ -1,4 +1,4 @@
-"""Convert Arrow columns to records, and to the batch properties that records share."""
+"""Convert Arrow columns to records, and to the properties of the batches that contain them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
@@ -15,7 +15,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """Batch properties, which all records of a batch have in common."""
+    """The properties of a batch, which are the same for all of its records."""
 
     topic: str
     partition: int
@@ -35,12 +35,12 @@ class Facts(NamedTuple):
 
     @property
     def log(self) -> str:
-        """The name of the partition's folder."""
+        """The name of the partition folder."""
         return f"{self.topic}-{self.partition}"
 
 
 class Entry(NamedTuple):
-    """A record to write; its offset is None if the writer must assign one."""
+    """A record to write. Its offset is None if the writer must assign it."""
 
     facts: Facts
     offset: int | None
@@ -73,12 +73,12 @@ def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
 
 
 def facts_of(batch: Any, target: LogTarget) -> Facts:
-    """Return the properties of an Arrow batch's first row."""
+    """Return the batch properties of an Arrow batch's first row."""
     return Facts(*next(_Columns(batch, target).facts()))
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. A redundant tombstone flag is removed if the format doesn't have such a flag."""
+    """Convert an entry to a record. If the format has no tombstone flag, a redundant flag is removed."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -86,7 +86,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
 
 
 def with_numbers(entry: Entry) -> Entry:
-    """Convert header names to numbers, for a format with numeric header names. Raises PipelineError."""
+    """Convert header names to their numbers, for a format with numeric header keys. Raises PipelineError."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 
 
@@ -99,7 +99,7 @@ def _number(name: object) -> int:
 
 
 class _Columns:
-    """The columns of an Arrow batch as Python values, converted on access."""
+    """The columns of an Arrow batch as Python values. Each column is converted when it is first needed."""
 
     def __init__(self, batch: Any, target: LogTarget) -> None:
         self.batch = batch
@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value per row: from the option if given, else from the column, with `default` for null."""
+        """Return a value for each row: `option` if it is given, otherwise the column's value, or `default` for null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -123,7 +123,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return the offset of each row; None for all rows without an offset column. Raises PipelineError."""
+        """Return the offset of each row; None for every row if there is no offset column. Raises PipelineError."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -133,7 +133,7 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return timestamps in milliseconds; -1 for null or without a timestamp column."""
+        """Return timestamps in milliseconds; -1 for null, or if there is no timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
@@ -152,7 +152,7 @@ class _Columns:
             ) from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
-        """Return the arguments of `Facts` for each row."""
+        """Return the batch properties of each row, as arguments for `Facts`."""
         target = self.target
         keeps = target.keeps_batches and "offset" in self.names
         return zip(
@@ -172,14 +172,14 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return `Facts.sequence_at_zero` for each row; -1 without a sequence or an offset."""
+        """Return `Facts.sequence_at_zero` for each row; -1 if the row has no sequence number or offset."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """Return the append time of each row; None for a row with a create time."""
+        """Return the append time of each row; None if the row has a create time."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)

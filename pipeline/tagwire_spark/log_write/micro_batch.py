@@ -1,8 +1,8 @@
-"""Identify the micro-batch of a write, so that a repeated write has no effect, and detect writes to tables.
+"""Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
 
-Spark gives a micro-batch the same number each time it runs, and a query the same ID as long as the query has its
-checkpoint. A commit notes the last number of its query, and copies the notes about other queries. So all micro-batches
-up to the noted number are already written, even if a repeated micro-batch has other rows now.
+Spark gives a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
+checkpoint. A commit's manifest notes the query's last micro-batch number, and copies the notes about other queries. So
+all micro-batches up to that number are already written, even if one is repeated with other rows.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class MicroBatch(NamedTuple):
 
 
 def batch_of_stream() -> MicroBatch:
-    """Return the micro-batch of the current task. Raises PipelineError."""
+    """Return the micro-batch that the current task belongs to. Raises PipelineError."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
@@ -43,7 +43,10 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch in a write's options, on a worker; None without option batchId. Raises PipelineError."""
+    """Return the micro-batch that a write's options identify, on a worker; None without the option batchId.
+
+    Raises PipelineError.
+    """
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -54,10 +57,10 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, so that no table is created: it could not be read.
+    """Raise PipelineError in a task of saveAsTable, so that no table is created. It could not be read.
 
-    Such a write has ordinary options, but runs inside the command that creates the table. Apart from foreachBatch, no
-    other write runs inside another command.
+    The options don't show that a write comes from saveAsTable. But it runs inside the command that creates the table,
+    and apart from foreachBatch, no other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
@@ -70,20 +73,21 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the current task; empty strings outside of tasks."""
+    """Return these local properties of the current Spark task; empty strings outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch is committed; `before` has the notes of the last commit."""
+    """Return whether this or a later micro-batch of the query is committed, given the notes of the last commit."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a write of a micro-batch repeats a committed write.
 
-    Raises PipelineError for a second, different write by the same run of a query, because its rows would be lost.
+    Raises PipelineError if the same run of the query writes the micro-batch a second time with other content, because
+    the rows of that write would be lost.
     """
     if not is_before(batch, before):
         return False
@@ -97,12 +101,12 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
 
 
 def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
-    """Return the note about a micro-batch that its commit adds to the manifest."""
+    """Return the note about a micro-batch that its commit stores in the manifest."""
     return {batch.query: {"batchId": batch.number, "runId": batch.run, "rows": _digest(segments)}}
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """Return a short digest of the record count and content sum of each partition."""
+    """Return a short digest of the record counts and content sums of all partitions."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
         records, content = sums.get(each.log, (0, 0))

@@ -1,7 +1,7 @@
-"""Convert rows of an Arrow batch to records without creating Python objects, which works for most writes.
+"""Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
 
-The rows of a run share all batch properties and use format v2. All other rows are converted one by one (`entries`).
-So are rows that can't be written, to find the error.
+A run is a series of rows in format v2 with the same batch properties. Other rows are converted one by one (`entries`),
+and so are rows that can't be written, to find the error.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire._records import Rows
 
 
-pc: Final[Any] = pyarrow.compute  # Any, because pyarrow creates its functions at run time
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
@@ -62,7 +62,7 @@ class RowRun(NamedTuple):
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """Return the rows of the run in the form that the C code accepts."""
+        """Return the rows of the run in the form that the C code takes."""
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -70,17 +70,17 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the rest of the run as an Arrow batch, beginning at `row`."""
+        """Return the rows from number `row` of the run on, as an Arrow batch."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
-        """Return the buffers of a column, converted to a type; None if the column is missing."""
+        """Return the buffers of a column after converting it to a type; None if there is no such column."""
         if name not in self.batch.schema.names:
             return None
         return _buffers(self.batch.column(name).cast(type), self.start)
 
     def _headers(self) -> Any:
-        """Return the buffers of the headers; None if no row has headers."""
+        """Return the buffers of the header column; None if no row has headers."""
         column = _headers_of(self.batch)
         if column is None:
             return None
@@ -91,20 +91,20 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a flat column, and the index of row `start` in them."""
+    """Return the buffers of a column without nested fields, and the position of row `start` in them."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
 
 def _headers_of(batch: Any) -> Any:
-    """Return the headers column; None if no row has headers."""
+    """Return the column of headers; None if no row has headers."""
     if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
         return None
     return batch.column("headers")
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Return the rows of a batch as runs, in order; None if the rows must be converted one by one."""
+    """Return the rows of an Arrow batch as runs, in order; None if the rows must be converted one by one."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)
@@ -118,8 +118,9 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Return whether the batch has no markers, append times, null headers or offsets, or tombstone flags that don't
-    match the values.
+    """Return whether a batch has only features that can be converted without Python objects.
+
+    These exclude markers, append times, null headers or offsets, and tombstone flags that don't match the values.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
@@ -136,18 +137,18 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Return whether headers are lists that the C code accepts, without null headers or keys."""
+    """Return whether the headers are lists, in which no header and no header key is null."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Return whether all values except nulls pass a check."""
+    """Return whether all values that are not null pass a check."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """Return the numbers of the rows that begin a run, because a batch property changes there."""
+    """Return the numbers of the rows at which a new run begins, because a batch property changes."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [

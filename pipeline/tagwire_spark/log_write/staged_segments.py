@@ -1,6 +1,6 @@
-"""The segments of a partition that a task writes, with their indexes, and facts about them for the driver.
+"""Write the segments of a partition in a task, with their indexes, and describe them for the driver.
 
-This module decides when a segment is full, which indexes it has, and which segments can be renumbered.
+This module decides when a segment is full, which indexes it gets, and whether its offsets can be changed later.
 """
 
 import mmap
@@ -23,7 +23,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """Facts about a segment that a task has written."""
+    """A segment that a task has written, as described to the driver."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""
@@ -52,7 +52,7 @@ class StagedSegment(NamedTuple):
 
 
 class Segments:
-    """The segments that a task writes for a partition, one after the other."""
+    """The segments that a task writes for a partition, one after another."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class Segments:
         self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch. Uncompressed messages of the older formats are written one by one."""
+        """Append a batch. In the older formats, uncompressed messages are written one by one."""
         if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -115,9 +115,10 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record where the batch's offset is. If other bytes would have to change, the segment can't be moved."""
+        """Record the position of the batch's base offset, or mark the segment as one that can't be renumbered."""
         at = offset_place(batch)
-        if at is None or batch.is_transactional:  # the offsets of transactions would have to change as well
+        # A segment with transactions can't be renumbered, because the offsets of the transactions would also change.
+        if at is None or batch.is_transactional:
             self.places = None
         elif self.places is not None:
             self.places.append(position + at)
@@ -142,7 +143,7 @@ class Segments:
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
-        """Return the transactions seen so far, which begin with the transactions of the existing log."""
+        """Return the transactions so far, including those of the existing log."""
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
@@ -159,7 +160,7 @@ _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return the position of a batch's offset within the batch; None if other bytes would have to change as well."""
+    """Return the position of a batch's base offset in its bytes; None if changing it requires changing other bytes."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 
@@ -172,18 +173,19 @@ def _place(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    if format.records is None and format.magic == 0 and is_compressed:  # the compressed messages have their own offsets
+    # The compressed inner messages have offsets of their own.
+    if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """Return the path of the file, next to a staged segment, that lists the positions of its batch offsets."""
+    """Return the path of the file next to a staged segment that lists the positions of its base offsets."""
     return segment.with_name(f"places-{segment.stem}")
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Return the segments of a partition, in task order, renumbered from offset `end` on. Raises PipelineError."""
+    """Renumber the segments of a partition, in task order, from offset `end` on. Raises PipelineError."""
     moved = []
     for segment in found:
         with folder.refused():
@@ -193,7 +195,10 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """Move a segment to other offsets and return it. Raises PipelineError, OSError."""
+    """Add `shift` to all offsets of a segment, and return the segment's new description.
+
+    Raises PipelineError, OSError.
+    """
     if not shift:
         return segment
     if segment.places is None:

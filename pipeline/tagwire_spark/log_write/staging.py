@@ -1,12 +1,12 @@
-"""The output of a task: the task's rows as batches in segments, in the attempt's folder.
+"""Write the output of a task: its rows, as batches in segments, in the attempt's folder.
 
-For logs in object storage, that folder is local to the worker, and full segments are uploaded. Nothing is sorted here:
-the rows of each partition must come in offset order. Rows of different partitions may alternate, as in a stream, where
-Spark can't sort. The open batches of all partitions share a memory limit, and a task has few open files, however many
-rows and partitions it has.
+For logs in object storage, that folder is local to the worker, and segments are uploaded when they are full. Nothing is
+sorted here: the rows of each partition must come in offset order. Rows of different partitions may alternate, as in a
+stream, where Spark can't sort. All open batches share a memory limit, and only a few files are open at a time,
+regardless of the number of rows and partitions.
 
-Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same partition from there
-as well, so the driver may have to move a segment to later offsets (`numbered`).
+Rows without offsets are numbered from the end of the log. Other tasks may give the same offsets to their rows of that
+partition, so the driver may have to move segments to later offsets (`numbered`).
 """
 
 import re
@@ -82,7 +82,7 @@ class Output:
         return self.current
 
     def end(self) -> list[StagedSegment]:
-        """Write the open batches, and return the segments. All files are flushed to disk or uploaded."""
+        """Write the open batches, and return all segments. All files are flushed to disk or uploaded."""
         found = [segment for log in self._logs.values() for segment in log.end()]
         if self.attempt is not None:
             self.attempt.end()
@@ -94,7 +94,7 @@ class Output:
             self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
-        """Make another partition the current one."""
+        """Make the partition of these rows the current one."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -108,7 +108,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End the largest open batches until half of the memory limit is free, so that this is not needed often."""
+        """End the largest open batches until half of the memory limit is free, so that this doesn't happen often."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()
@@ -126,7 +126,7 @@ class Output:
 
 
 class _Log:
-    """A partition being written; `before` is the existing log."""
+    """A partition that is being written; `before` is the partition's existing log."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -167,7 +167,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows. If C code can't write a row, return the rows from there on as an Arrow batch."""
+        """Write a run of rows. If C code can't write a row, return that row and all later rows as an Arrow batch."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -191,17 +191,17 @@ class _Log:
 
     @property
     def held(self) -> int:
-        """The memory that the open batch uses, in bytes."""
+        """The number of bytes of memory that the open batch uses."""
         return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
-        """Write the open batch; the next row begins a new batch."""
+        """Write the open batch. The next row begins a new batch."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
         self.close_file()
 
     def close_file(self) -> None:
-        """Close the segment file until the next batch is written."""
+        """Close the segment's file until the next batch is written to it."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 
@@ -210,7 +210,7 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """Return the first offset for rows without offsets: the end of the existing log."""
+        """Return the offset for the first row without an offset: the end of the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -223,7 +223,7 @@ class _Log:
         )
 
     def _begin(self, facts: Facts, offset: int) -> None:
-        """Write the open batch, and begin a new one."""
+        """Write the open batch, and begin a new one at this offset."""
         self._flush()
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
@@ -234,7 +234,8 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        if self.next_offset is not None and base < self.next_offset:  # an original batch was split into several
+        # This batch is a later part of an original batch that was split.
+        if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
             "partition_leader_epoch": facts.leader_epoch,

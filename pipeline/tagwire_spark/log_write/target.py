@@ -1,7 +1,8 @@
-"""Check the options and columns of a write to `kafka_log`.
+"""Parse the options of a write to `kafka_log`, and check its columns.
 
-The columns have the names that reading gives them, so rows that were read can be written. Only `value` is required. An
-option sets a value for all records, a column for each record. Without either, records get a producer's defaults.
+Columns have the same names as in a read, so rows that were read can be written again. Only `value` is required. An
+option sets a value for all records; a column sets it for each record. Without either, records get the defaults that a
+producer uses.
 """
 
 from typing import Any, Final, NamedTuple
@@ -73,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """A log folder or URL to write to, and how. None means that a column or the default determines the value."""
+    """The log folder or URL to write to, and how to write. For None, a column or the default determines the value."""
 
     root: str
     format: str | None = None
@@ -97,17 +98,17 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns, such as baseOffset, may determine the batches."""
+        """Whether columns such as baseOffset may determine the batches: only if no option sets the batch size."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property
     def most_bytes(self) -> int:
-        """Maximum bytes, before compression, of a batch with more than one record."""
+        """The maximum size in bytes, before compression, of a batch with more than one record."""
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 
 def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
-    """Parse the target of a write from options. Raises PipelineError."""
+    """Parse the options of a write. Raises PipelineError."""
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
@@ -159,7 +160,7 @@ def _size(options: Options, name: str) -> int | None:
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
-    """Raise PipelineError if a DataFrame lacks required columns, or has columns that would be ignored."""
+    """Raise PipelineError if a DataFrame lacks required columns, or has columns that the write would ignore."""
     for field in schema:
         if field.name not in COLUMNS:
             text = f"kafka_log can't write column {field.name}; its columns are {', '.join(COLUMNS)}."

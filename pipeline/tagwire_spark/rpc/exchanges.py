@@ -19,19 +19,19 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 
 
 class Exchange(NamedTuple):
-    """A request and its response, one of which may be missing."""
+    """A request and its response. One of them may be missing."""
 
     request: CapturedFrame | None
     response: CapturedFrame | None
 
     @property
     def is_gap(self) -> bool:
-        """Whether this exchange stands for a gap in a network capture; one side then has an error and no bytes."""
+        """Whether this exchange represents a gap in a network capture. One side then has an error and no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
 class Side(NamedTuple):
-    """A decoded request or response: header, version, body as JSON or bytes, and the error if it is invalid."""
+    """A decoded request or response: its header, version and body (JSON or bytes), or the error if it is invalid."""
 
     header: Any = None
     version: int | None = None
@@ -40,10 +40,10 @@ class Side(NamedTuple):
 
 
 def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
-    """Yield exchanges as soon as they are complete, and finally the frames whose counterpart was not captured.
+    """Yield each exchange as soon as it is complete, and at the end the frames without a captured counterpart.
 
-    A response may be captured before its request. Frames wait for their counterpart in memory. A gap in a capture is
-    an exchange of its own.
+    A response may be captured before its request. Frames stay in memory until their counterpart is read. A gap in a
+    capture is returned as a separate exchange.
     """
     pairing = Pairing[CapturedFrame](registry)
     early: dict[Any, list[CapturedFrame]] = {}
@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may belong to a request: the API recorded with the response must be the request's."""
+    """Return whether a response may belong to a request: any API recorded with the response must be the request's."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -86,7 +86,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the values of all columns except `file`. `body` selects how bodies are returned: json, bytes or none."""
+    """Return the values of all columns except `file`. `body` is the form of message bodies: json, bytes or none."""
     request, response = exchange
     first = request or response
     assert first is not None
@@ -123,7 +123,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the API key and version of the request or, without a request, those recorded with the response."""
+    """Return the API key and version in the request or, without a request, those recorded with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -182,7 +182,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            if cls.FALLBACK is not None:  # the response's version may differ from the request's
+            if cls.FALLBACK is not None:  # the response may have another version than the request
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
@@ -197,7 +197,7 @@ def _json(frame: Any) -> str:
 
 
 def refused(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return the error of a row whose request or response could not be decoded; otherwise None."""
+    """Return the error of a row in which the request or response could not be decoded; otherwise None."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:
@@ -220,10 +220,10 @@ _ROWS: Final = 1_000
 def captured_frames(
     path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
 ) -> Iterator[CapturedFrame]:
-    """Yield the frames of a file, whose first bytes show its type. Raises PipelineError for a row that isn't a frame.
+    """Yield the captured frames in a file, whose type is detected by its first bytes.
 
-    In a network capture, the registry's APIs help to find the next frame after a gap. A file at a URL is streamed, and
-    must still have this `state`. Raises LogPathError if the file is gone.
+    Raises PipelineError for a row that isn't a frame. In a network capture, the registry's APIs are used to find the next frame after a gap. A file at a URL is streamed,
+    and must still have this `state`. Raises LogPathError if the file no longer exists.
     """
     with ExitStack() as stack:
         try:
@@ -253,7 +253,8 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            for number in range(opened.num_row_groups):  # one at a time, since the reader keeps all requested groups
+            # One at a time, because the reader keeps all groups of a call in memory.
+            for number in range(opened.num_row_groups):
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8

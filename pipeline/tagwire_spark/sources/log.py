@@ -1,7 +1,7 @@
 """The data source `kafka_log`, which shows Kafka log segments as a DataFrame, without a broker.
 
-Spark does not tell Python sources which columns a query uses, so `count()` would read all columns. Only the columns of
-the user's schema are read, and `level=batch` reads only batch headers.
+Spark does not tell Python sources which columns a query uses, so even `count()` reads all columns of the schema. To
+read less, users can pass a schema with fewer columns, or use `level=batch`, which reads only batch headers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,40 +40,41 @@ class LogSource(DataSource):
         return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader for the columns of a schema."""
+        """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # A reader with pushFilters fails unless Spark's filter pushdown is enabled, so option pushdown must request it.
+        # Spark rejects a reader with pushFilters unless filter pushdown is enabled, so users enable it by option
+        # pushdown.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return the stream reader for the columns of a schema."""
+        """Return a stream reader for the columns in the schema."""
         query = stream_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query.query, strict=True))
         return LogStreamReader(query, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return the writer for a DataFrame with this schema."""
+        """Return a batch writer for a DataFrame with this schema."""
         target = log_target(self.options)
         check_columns(schema, target)
         return LogWriter(target, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Return the stream writer for this schema. Spark sets `overwrite` for output mode complete."""
+        """Return a stream writer for this schema. For the output mode `complete`, Spark sets `overwrite`."""
         target = log_target(self.options, is_stream=True)
         check_columns(schema, target)
         return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options without stream options: Spark requests the schema before it knows if this is a stream."""
+    """Remove stream options: Spark requests the schema before it is known whether the read is a stream."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
 
 class LogReader(DataSourceReader):
-    """A reader that plans on the driver and reads on workers."""
+    """The batch reader. Spark calls it on the driver to plan, and on workers to read."""
 
     def __init__(self, query: LogQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
@@ -90,9 +91,9 @@ class LogReader(DataSourceReader):
 
 
 class PushingLogReader(LogReader):
-    """A reader that uses Spark's filters to read less."""
+    """A batch reader that uses Spark's filters to read less."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow the query by filters, and return the filters that Spark still has to apply to the rows."""
+        """Narrow the query by Spark's filters, and return the filters that Spark must still apply to the rows."""
         self.query, left = narrowed(self.query, filters)
         return left

@@ -1,7 +1,7 @@
 """The data source `kafka_rpc`, which shows captured requests and responses as a DataFrame with a row per exchange.
 
-A task reads one file and pairs the frames in it. So a connection should not span several files: otherwise, an exchange
-across two files becomes two rows, each with only one side.
+A task reads one file, and pairs only frames in that file. If a connection spans several files, an exchange across two
+files becomes two rows, each with only one side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -123,13 +123,13 @@ class RpcSource(DataSource):
         return full_schema(rpc_query(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader for the columns of a schema."""
+        """Return a reader for the columns in the schema."""
         query = rpc_query(self.options)
         return RpcReader(query, check_requested_columns(self.name(), schema, full_schema(query)), schema.names)
 
 
 class RpcReader(DataSourceReader):
-    """A reader in which each task reads one file."""
+    """A reader whose tasks each read one file."""
 
     def __init__(self, query: RpcQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
@@ -150,7 +150,7 @@ class RpcReader(DataSourceReader):
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    """Return the file of a task, and the file's state in the listing."""
+    """Return the file that a task reads, and the file's state when it was listed."""
     file, state = partition.value
     return str(file), state
 
@@ -172,13 +172,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """Return the bodies of one side as structs. Decoding errors are stored in `rows`, as for other kinds of bodies."""
+    """Decode the bodies of one side (request or response) as structs. Decoding errors are stored in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # relative to the body; the column's is relative to the frame
+            if error["offset"] is not None:  # relative to the body, but must become relative to the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made
@@ -189,6 +189,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # gaps are kept: any API may be in them
+        # Gaps are kept, because frames of any API may be missing.
+        if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}
