@@ -149,7 +149,8 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
     """Fetch small files of remote logs into the local tree.
 
-    These are the broker's own files, and those that `files` returns for each partition. Raises PipelineError, LogPathError.
+    These are the broker's own files, and those that `files` returns for each partition. Raises PipelineError,
+    LogPathError.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]

@@ -179,7 +179,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
     """Skip the batches before `end` with native code, and return the position reached.
 
-    Also returns the last offset before that position, or NO_OFFSET if it is unknown. The position may be before `end`, if the native engine can't read a batch.
+    Also returns the last offset before that position, or NO_OFFSET if it is unknown. The position may be before `end`,
+    if the native engine can't read a batch.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)

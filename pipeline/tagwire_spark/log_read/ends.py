@@ -36,8 +36,8 @@ def end_of(
     """Return the end of the last whole batch in a log; None if there are no segments.
 
     `near` is a previously found end in the same segment. The search begins at its last batch, unless the index leads to
-    a later one. The caller sets the last segment's `end` to the returned position, so that later readers ignore the bytes
-    after it. Raises LogError for damage before the end, unless `permissive`.
+    a later one. The caller sets the last segment's `end` to the returned position, so that later readers ignore the
+    bytes after it. Raises LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None

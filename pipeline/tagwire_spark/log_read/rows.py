@@ -150,7 +150,8 @@ class _Rows:
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """Yield the Arrow batches that become full while a split is read, and an error row for each damage.
 
-        The remaining rows stay buffered, and `rest` yields them after the last split. Raises LogError after it has yielded the rows before the invalid bytes.
+        The remaining rows stay buffered, and `rest` yields them after the last split. Raises LogError after it has
+        yielded the rows before the invalid bytes.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)

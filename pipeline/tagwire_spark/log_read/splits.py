@@ -246,7 +246,8 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
-    Folders being moved or deleted are skipped, except for `path` itself. `searched` is called with each other folder before that folder is listed. Raises LogPathError.
+    Folders being moved or deleted are skipped, except for `path` itself. `searched` is called with each other folder
+    before that folder is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -292,8 +293,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Reject requested offsets that are after the log's end.
 
-    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment without an index is not checked, because finding it would require reading the whole
-    segment. Raises PipelineError, LogError.
+    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment
+    without an index is not checked, because finding it would require reading the whole segment. Raises PipelineError,
+    LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}

@@ -151,10 +151,11 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 #
-# A task numbers the rows of a partition from the end of the log. Other tasks do the same with their rows, and by the
-# time of the commit, the log may have grown. So the driver moves whole segments to later offsets. In formats that
-# store one batch offset outside of the checksum, and all others relative to it, this changes eight bytes per batch.
-# Offsets in indexes are relative to the segment's first offset, so only the names of indexes change.
+# A task numbers the rows of a partition from the end of the log. Other tasks may use the same offsets for their rows,
+# and the log may have grown by the time of the commit. So the driver renumbers whole segments to later offsets. In
+# formats that store one base offset per batch outside of the checksum, and all other offsets relative to the base
+# offset, this changes eight bytes per batch. Offsets in index files are relative to the segment's first offset, so only
+# the file names of indexes change.
 
 _OFFSET: Final = Struct(">q")
 

@@ -208,7 +208,7 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
     return None
 
 
-# Read captured frames from files, in the order in which they were captured.
+# Read captured frames from files, in capture order.
 #
 # `tagwire.captures` reads JSON lines and network captures. Rows of Parquet files have the fields of JSON lines, and may
 # have the frame as bytes in `data` instead of `hex`.
@@ -222,8 +222,9 @@ def captured_frames(
 ) -> Iterator[CapturedFrame]:
     """Yield the captured frames in a file, whose type is detected by its first bytes.
 
-    Raises PipelineError for a row that isn't a frame. In a network capture, the registry's APIs are used to find the next frame after a gap. A file at a URL is streamed,
-    and must still have this `state`. Raises LogPathError if the file no longer exists.
+    Raises PipelineError for a row that isn't a frame. In a network capture, the registry's APIs are used to find the
+    next frame after a gap. A file at a URL is streamed, and must still have this `state`. Raises LogPathError if the
+    file no longer exists.
     """
     with ExitStack() as stack:
         try:
