@@ -1,4 +1,4 @@
-"""The entry point of the command `tagwire`."""
+"""The entry point of the `tagwire` command."""
 
 import io
 import sys
@@ -17,8 +17,8 @@ _EXTRAS: Final = {
 
 
 def main() -> None:
-    """Run `tagwire`; exit with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # handled without click, whose import takes twice as long
+    """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
+    if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click for this: importing click doubles the run time
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")

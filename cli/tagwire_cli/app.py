@@ -1,4 +1,4 @@
-"""The command `tagwire`: its table of subcommands, and the error handling that they share.
+"""The `tagwire` command group, and the error handling shared by its subcommands.
 
 To add a command, write its module (see `tagwire_cli.command_table`) and add a row to `tagwire_cli.sections`.
 """
@@ -21,7 +21,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """The table of subcommands. A TagwireError from any of them is printed, and sets the exit status to 1 or 2."""
+    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -31,11 +31,12 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # this error's message is the help text
+            # The message of NoArgsIsHelpError is the help text, not an error.
+            if not isinstance(error, click.exceptions.NoArgsIsHelpError):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader has closed the pipe, and click exits silently
+            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits without a message
                 raise
             reason = error.strerror or error
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")

@@ -1,10 +1,11 @@
-"""A group of commands that are modules and are listed in tables: `tagwire`, `tagwire log`, `tagwire spark`.
+"""Command groups whose commands are listed in tables and loaded on demand: `tagwire`, `tagwire log`, `tagwire spark`.
 
-A command's module defines a click command called `command`. The module is imported when the command is used, and
-imports slow modules inside functions. So `--help` is fast, and a command doesn't require the extras of other commands.
+Each command is a module that defines a click command called `command`. The module is imported only when the command is
+used, and imports slow modules inside functions. So `--help` is fast, and a command doesn't require the extras of other
+commands.
 
-Help sections need only one overridden method. cloup and rich-click also have sections, but would replace all other
-help, and truncate or wrap it differently.
+To divide the help into sections, overriding one method of click is enough. cloup and rich-click also support sections,
+but they would change how all other help is printed.
 """
 
 import importlib
@@ -21,9 +22,9 @@ _WHOLE: Final = 1000
 
 
 class CommandTable(click.Group):
-    """A command group. `sections` maps each title to command names and their modules, in the order of the help.
+    """A command group with help in sections. `sections` maps a section's title to the modules of its commands, by name.
 
-    For an unknown command, the error suggests the most similar name, or else the help.
+    The error for an unknown command suggests the most similar name or, without one, the help.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
@@ -45,7 +46,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section with the first sentence of each command in full; all sections have the same columns."""
+        """Write the sections of the help, aligned. Each command is shown with the whole first sentence of its help."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

@@ -1,7 +1,7 @@
 """Shell completion of messages, versions, rules, packages and limits.
 
-click calls these functions while a user types, so they are fast (a message class is loaded only to list its versions).
-They never fail: without candidates, or with broken project settings, they return nothing.
+click calls these functions while a user types, so they must be fast: they load a message class only to list its
+versions. They must not fail either, so they return nothing if the project settings are invalid.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,7 +36,7 @@ def _quiet(offer: Offer) -> Offer:
 
 
 def _starting(texts: Iterable[str], incomplete: str) -> Items:
-    """Return the candidates that begin with the typed text, in any case."""
+    """Return the candidates that start with the typed text, ignoring case."""
     return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
 
 
@@ -48,19 +48,19 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the versions of the message that the argument NAME names."""
-    # If an option still lacks its value, click's parser has stopped, and the message name is among the unparsed words.
+    """Complete the versions of the message given in the argument NAME."""
+    # If an option still lacks its value, click stops parsing there, and the message name is among the unparsed words.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION or API VERSION, if the options require such words, and then FILE."""
+    """Complete MESSAGE VERSION or API VERSION if the options require these words, otherwise FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return [_FILES]  # requests have a header that identifies them
+        return [_FILES]  # nothing else to complete: the header of a request identifies it
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return [_FILES]
     registry = _registry(ctx)
@@ -73,13 +73,13 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the message kinds of the package."""
+    """Complete the kinds of messages that the package has."""
     return _of_classes(ctx, "KIND", incomplete)
 
 
 @_quiet
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the component names of the package."""
+    """Complete the names of components in the package."""
     return _of_classes(ctx, "COMPONENT", incomplete)
 
 
@@ -96,7 +96,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of limits, each followed by `=`; the user types the number."""
+    """Complete the names of input limits, followed by `=`; the user then types the number."""
     from tagwire.limits import Limits
 
     return _starting([f"{name}=" for name in Limits.__slots__], incomplete)
@@ -104,7 +104,7 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the packages of this project's spec sets, and the packages that tagwire includes."""
+    """Complete the packages of this project's spec sets, and the packages that are part of tagwire."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
     return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)

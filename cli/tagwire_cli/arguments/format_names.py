@@ -13,7 +13,8 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """The name of a record format. For input, `auto` and several names with commas are also allowed."""
+    """A click parameter type for the name of a record format. Input options also accept `auto`, and names with commas.
+    """
 
     name = "format"
 
@@ -21,7 +22,7 @@ class FormatName(click.types.StringParamType):
         self.is_read = is_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the name, and return it unchanged."""
+        """Check a format name, and return it unchanged."""
         from tagwire.records.format_set import FormatError, format_of, format_set
 
         if value in ("json", "html"):
@@ -33,7 +34,7 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the format names, and for input also `auto`."""
+        """Complete the names of record formats, and `auto` for input."""
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]
@@ -41,7 +42,10 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a format name."""
+    """Return the set of formats that a reader accepts, given the option values.
+
+    Raises click.UsageError for `only` without a format name.
+    """
     from tagwire.records.format_set import FormatError, format_set
 
     try:

@@ -1,4 +1,4 @@
-"""The options that log commands share, in `tagwire log` and `tagwire spark`."""
+"""The options that the log commands of `tagwire log` and `tagwire spark` share."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,13 +15,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """Add the argument PATH..., which must exist; `-` is a segment on standard input. The command gets Path objects."""
+    """Add the argument PATH... for existing paths; `-` means a segment on standard input. The command gets Path
+    objects.
+    """
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 
 def format_option(function: F) -> F:
-    """Add `--format` and `--only-format`. The command gets both options as one FormatSet, `format`."""
+    """Add the options `--format` and `--only-format`. The command gets a single FormatSet, named `format`."""
     return only_format_option(
         click.option(
             "--record-format",
@@ -37,7 +39,9 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`, with which the formats from `format_option` accept what Kafka's reader accepts."""
+    """Add the option `--lenient`. It makes the formats of `format_option` accept everything that Kafka's reader
+    accepts.
+    """
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,
@@ -76,7 +80,7 @@ def output_options(function: F) -> F:
 
 
 def conversion_options(function: F) -> F:
-    """Add the options for the codec and size of new batches."""
+    """Add the options that set the codec and the size of new batches."""
     codecs = click.Choice(CODEC_NAMES)
     for option in (
         click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
@@ -90,12 +94,12 @@ def conversion_options(function: F) -> F:
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
-    """Add the option `--to`; `more` are further arguments for click."""
+    """Add the option `--to`. The arguments in `more` are passed to `click.option`."""
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 
 def whatif_options(function: F) -> F:
-    """Add the options that `tagwire whatif` and its Spark job share."""
+    """Add the options that `tagwire whatif` shares with its Spark job."""
     against_help = "The format to compare with; default: the format of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (

@@ -1,4 +1,4 @@
-"""The paths of `tagwire log`: segments, partitions, and folders above partitions."""
+"""Find the segments and partitions that the paths of a `tagwire log` command name."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in and below folders, and each file as a segment. Raises LogPathError for empty folders."""
+    """Yield the partitions in and below folders, and a segment for each file. Raises LogPathError for a folder without
+    any.
+    """
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -32,14 +34,14 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments of a partition, after its metadata snapshots. For a segment, return only that segment."""
+    """Return a partition's metadata snapshots and segments, in this order. For a single segment, return only that."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":
-    """Return the partitions in and below a folder. Raises LogPathError if there are none, or for a file."""
+    """Return the partitions in and below a folder. Raises LogPathError for a file, or if there are none."""
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
@@ -51,14 +53,14 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the output folder of a partition, named after the partition or its path below `path`."""
+    """Return the output folder of a partition: its path relative to `path`, or its own name if it is `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
 
 
 class Work(NamedTuple):
-    """The partitions of one path argument, and where to write them."""
+    """The partitions found at one path argument, and the folder to write each one to."""
 
     path: Path
     found: "list[Partition]"
@@ -70,10 +72,11 @@ class Work(NamedTuple):
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Return the partitions to write. `place` returns their targets; with `resumes`, existing targets are skipped.
+    """Return the partitions to write for each path. `place` returns the target of a partition.
 
-    Raises LogPathError before anything is written: for two partitions with the same target, an existing target
-    (without `resumes`), a path without partitions, and a path of a file.
+    With `resumes`, partitions whose target exists are skipped; without it, an existing target is an error. Raises
+    LogPathError before anything is written, also for two partitions with one target, a path without partitions, and a
+    file.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing
@@ -96,7 +99,9 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders above partitions, from `path` down, with their targets; empty if `path` is a partition."""
+    """Return the folders at and below `path` that contain partitions, with their targets; empty if `path` is a
+    partition.
+    """
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 
@@ -105,9 +110,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """Yield a function that takes the number of bytes read since its last call; None without a terminal.
+    """Show a progress bar for reading logs. Yields a function to call with the number of bytes just read.
 
-    Each segment is read `rounds` times. `prints_all_along` is passed to `progress_bar`.
+    Yields None without a terminal. Each segment is read `rounds` times. `prints_all_along` is passed to `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the message class and version that the first words name, and the other words. Raises click.UsageError."""
+    """Parse MESSAGE VERSION from the command line. Return the message class, the version and the remaining words.
+
+    Raises click.UsageError.
+    """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -26,22 +29,25 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Return the response class and version that the first words name, and the other words. Raises click.UsageError."""
+    """Parse API VERSION from the command line. Return the response class, the version and the remaining words.
+
+    Raises click.UsageError.
+    """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # a response with a fallback may have another version than its request
+    if message.FALLBACK is None:  # a response with a fallback may have another version than the request
         require_version(message, version)
     return message, version, rest
 
 
 def example_of(registry: "Registry") -> str:
-    """Return MESSAGE VERSION of a message that the package has."""
+    """Return an example of MESSAGE VERSION, with a message that the package has."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
 
 def one_file(words: Sequence[str]) -> str:
-    """Return the FILE argument; "-" (standard input) without one. Raises click.UsageError for a second file."""
+    """Return the FILE argument, or "-" (standard input) if it is missing. Raises click.UsageError for a second file."""
     if len(words) > 1:
         raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
     return words[0] if words else "-"

@@ -9,15 +9,16 @@ _LONGEST: Final = 1_000_000
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number in a string of 1 to 19 ASCII digits; None for any other string.
+    """Parse a string of 1 to 19 ASCII digits as a number; return None for any other string.
 
-    `int` also accepts digits of other scripts, signs, blanks and underscores, and fails for thousands of digits.
+    `int` is too lenient: it also accepts digits of other scripts, signs, blanks and underscores. And it raises an error
+    for thousands of digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A number of seconds. Rejects `nan` and `inf`, which `click.FloatRange` accepts."""
+    """A click parameter type for a number of seconds. Unlike `click.FloatRange`, it rejects `nan` and `inf`."""
 
     name = "seconds"
 

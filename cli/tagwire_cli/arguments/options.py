@@ -41,7 +41,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the current options that a suggested command must repeat in order to read the same input."""
+    """Return those options of the current command that a suggested command needs in order to read the same input."""
     given = click.get_current_context().params
     words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
@@ -65,17 +65,18 @@ def file_option(function: F) -> F:
 def frames_option(
     kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
 ) -> Callable[[F], F]:
-    """Add the option `--frames`, or `--frame`. The command gets `kind`: one of `kinds`, or None without the option."""
+    """Add the option `--frames` or `--frame`. The command gets its value as `kind`, which is None without the option.
+    """
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 
 def json_lines_option(function: F) -> F:
-    """Add the option `--json`, or `--jsonl`, for commands that print one JSON object per line."""
+    """Add the option `--json` or `--jsonl`, for commands that print one JSON object per line."""
     return click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
 
 
 def port_option(function: F) -> F:
-    """Add the option `--port`, for network captures."""
+    """Add the option `--port`, the broker port in network captures."""
     return click.option(
         "--port",
         type=click.IntRange(1, 65535),
@@ -86,7 +87,7 @@ def port_option(function: F) -> F:
 
 
 def capture_options(function: F) -> F:
-    """Add `--capture` (as `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
+    """Add the options `--capture` (passed as `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
     where = click.option(
         "--where",
         metavar="FILTER",
@@ -97,7 +98,7 @@ def capture_options(function: F) -> F:
 
 
 def requests_option(function: F) -> F:
-    """Add the option `--requests`, as `requests_file`; `tagwire_cli.input.request_stream` reads the file."""
+    """Add the option `--requests`, passed as `requests_file`. `tagwire_cli.input.request_stream` reads the file."""
     return click.option(
         "--requests",
         "requests_file",
@@ -119,7 +120,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 
 
 def show_sensitive_option(function: F) -> F:
-    """Add the option `--show-sensitive`, which disables the hiding of secrets while the command runs."""
+    """Add the option `--show-sensitive`. While the command runs, secrets are then not hidden."""
 
     def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
         if is_asked:

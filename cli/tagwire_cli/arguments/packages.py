@@ -1,7 +1,7 @@
-"""Find a command's generated package, and messages in the package by name.
+"""Find the generated package that a command uses, and the messages in it by name.
 
-By default, this is the package of the current project's first spec set, or else the package with Kafka's messages.
-Errors here are usage errors (exit status 2), not bad data.
+The default is the package of the current project's first spec set or, outside of a project, the package with Kafka's
+messages. A name that isn't found is a usage error (exit status 2), not bad data.
 """
 
 import importlib
@@ -29,10 +29,10 @@ _ALL: Final = "`tagwire messages` lists all messages"
 
 
 def find_registry(package: str | None) -> "Registry":
-    """Return the registry of `package`, or of the default package if it is None.
+    """Return the message registry of `package`; None stands for the default package.
 
     A package of this project's spec sets is found in the set's output folder, even if it isn't installed. Raises
-    click.BadParameter for a package that can't be imported or isn't generated, SettingsError for invalid settings.
+    click.BadParameter for a package that can't be imported or isn't generated, and SettingsError for invalid settings.
     """
     from tagwire.frames.registry import Registry
 
@@ -58,21 +58,22 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    """Return the name of the package, after adding its spec set's output folder to the import path."""
+    """Return the package's name, after adding the output folder of its spec set to the import path."""
     from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # Append the folder to the end, so that installed packages take precedence over modules in the folder.
+    # Append the folder at the end of the path, so that its modules don't hide installed packages.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """Return the message with this name. Raises click.BadParameter with similar names, and for a record format."""
+    """Return the message with this name. For an unknown name or a record format, raises click.BadParameter with a hint.
+    """
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -81,7 +82,8 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format with this name. Raises click.BadParameter with similar names."""
+    """Return the message or record format with this name. For an unknown name, raises click.BadParameter with a hint.
+    """
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -93,7 +95,10 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
 
 
 def _record_format_hint(name: str) -> str:
-    """Return a hint with the command for a record format, named `v2` or by class; empty for any other name."""
+    """If the name is that of a record format, return a hint with the command that shows it; otherwise return "".
+
+    A format is recognized by its name, such as `v2`, or by its class name.
+    """
     import tagwire_records
 
     for known in tagwire_records.registry.names():
@@ -103,7 +108,7 @@ def _record_format_hint(name: str) -> str:
 
 
 def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
-    """Return the option that finds Kafka's message of this name, or similar names of the package."""
+    """Return a hint for an unknown message: the option that finds it in Kafka's messages, or similar names."""
     kafka = kafka_messages()
     if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
         return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"
@@ -111,7 +116,7 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of an API's request and response, given its name or key; empty if there is no such API."""
+    """Return the names of an API's request and response, given the API's name or key; empty if there is no such API."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:
@@ -121,21 +126,22 @@ def _messages_of_api(registry: "Registry", text: str) -> list[str]:
 
 
 def require_headers(registry: "Registry") -> None:
-    """Raise click.UsageError if a package has no headers."""
+    """Raise click.UsageError if a package has no request and response headers."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
             raise click.UsageError(f"this package has no {name}; use --frames message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:
-    """Raise click.BadParameter with the supported versions if a message doesn't have a version."""
+    """Raise click.BadParameter, which lists the supported versions, if a message does not have this version."""
     if version not in message.VERSIONS:
         supported = f"supported versions are {message.VERSIONS}"
         raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")
 
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
-    """Return the response of an API, given as `Metadata`, `MetadataRequest`, `MetadataResponse` or its key."""
+    """Return the response message of an API. `Metadata`, `MetadataRequest`, `MetadataResponse` or the key name the API.
+    """
     from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)

@@ -1,4 +1,5 @@
-"""Find the released specs of a folder in a lock file and in a git revision, for commands that change specs."""
+"""Find the released versions of a folder's specs, in a lock file and in a git revision, for commands that edit specs.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """Return the releases in the lock file of the folder's spec set and, if given, in a git revision.
+    """Return the releases in the lock file of the folder's spec set and, if given, those in a git revision.
 
     Raises click.UsageError if git can't show the revision.
     """

@@ -14,21 +14,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Location(InputPath):
-    """An existing path, or a URL, which stays a string and is not checked."""
+    """A click parameter type for an existing path, or a URL. A URL stays a string and is not checked."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class NewLocation(click.Path):
-    """A path to write, or a URL, which stays a string."""
+    """A click parameter type for an output path, or a URL. A URL stays a string."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A JSON object, or @FILE for a file that contains one. Errors never show the content, which may be secret."""
+    """A click parameter type for a JSON object, or @FILE with one. Errors never show the content, which may be secret.
+    """
 
     name = "json"
 
@@ -54,7 +55,7 @@ def location_argument(function: F) -> F:
 
 
 def storage_option(function: F) -> F:
-    """Add the option `--storage-options`, for the file system of URLs."""
+    """Add the option `--storage-options`, which configures the file system of URLs."""
     text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
     return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
@@ -73,7 +74,8 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL that a job creates, and `--work-folder`, for output before an upload."""
+    """Add `--output`, the folder or URL that a job creates, and `--work-folder`, in which it is built before an upload.
+    """
     output = click.option(
         *("--output", "output"),
         required=True,
@@ -92,7 +94,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 @contextmanager
 def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
-    """Open the Spark session that the options describe. Raises MissingExtraError, PipelineError."""
+    """Open a Spark session as described by the options. Raises MissingExtraError, PipelineError."""
     from tagwire_spark.session import session_of_command
 
     if master and remote:

@@ -1,4 +1,4 @@
-"""Turn a command's path arguments into spec files and folders; without arguments, use the project's spec sets."""
+"""Convert a command's path arguments to spec files and folders. Without arguments, use the project's spec sets."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ STDIN: Final = "-"
 
 
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """Return the paths of specs to read, each once, relative to the current folder.
+    """Return the spec files and folders to read, relative to the current folder and without duplicates.
 
-    Without arguments, these are the folders of all spec sets; outside of a project, raises SettingsError. A folder
-    above spec sets means those sets, and the specs directly in the folder. The project's root folder means only its
-    sets, because it contains other JSON files. Any other path is returned unchanged.
+    Without arguments, these are the folders of all spec sets; outside of a project, that raises SettingsError. A folder
+    above spec sets stands for these sets and for the specs directly in the folder. The project's root folder stands
+    only for the sets, because it may contain other JSON files. Any other path is returned unchanged.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -25,11 +25,11 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
-    if cls is None:  # an older click may not support the shell
+    if cls is None:  # the shell may be unsupported in an older click
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
-    # Use the command's usual name, because this process may have been started under another name.
+    # Use the usual name of the command, because this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # In click's zsh script, the first Tab only registers the function. Without this change, the second does nothing.
+    # In click's zsh script, the first Tab only registers the function. With this call, it also completes.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

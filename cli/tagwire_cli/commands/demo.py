@@ -1,4 +1,4 @@
-"""`tagwire demo`: decode captured traffic, and encode it again to the same bytes."""
+"""`tagwire demo`: decode captured traffic, and check that encoding it gives the same bytes."""
 
 import time
 from collections import Counter, defaultdict
@@ -51,7 +51,7 @@ Next:
 
 @dataclass
 class _Outcome:
-    """The results of decoding and encoding the frames of a file."""
+    """The result of decoding and encoding all frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
@@ -85,7 +85,7 @@ def command(file: Path, port: int, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry, port=port)]
     for each in captures:
-        api_of(each, str(file))  # raises for a response whose API is unknown
+        api_of(each, str(file))  # raises an error for a response whose API is unknown
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
@@ -142,7 +142,7 @@ def _has_version(registry: "Registry", capture: CapturedFrame) -> bool:
 
 
 def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Print a row for each client with its frame count and APIs. Clients with few frames share the last row."""
+    """Print a table row for each client, with its frame count and APIs. Clients with few frames share the last row."""
     by_client: dict[str, list[CapturedFrame]] = defaultdict(list)
     for capture in captures:
         by_client[_client(capture)].append(capture)
@@ -171,7 +171,7 @@ def _version(capture: CapturedFrame) -> int:
 
 
 def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
-    """Return the message class of a frame. Raises UnknownMessageError for an API that the package does not have."""
+    """Return the message class of a frame. Raises UnknownMessageError if the package does not have the API."""
     return registry.find(capture.direction, capture.api[0] if capture.api else -1)
 
 
@@ -221,7 +221,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 
 
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Explain the request that has the most fields, among the requests that fit on a screen."""
+    """Explain one request: the one with the most fields that still fits on a screen."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 

@@ -101,6 +101,6 @@ def _facts(difference: "VersionDiff") -> list[str]:
 
 
 def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
-    """Return a change such as `header 1 -> 2`. A value of None is shown as impossible."""
+    """Format a change, such as `header 1 -> 2`. None is shown as `impossible`; two equal values are shown once."""
     shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
     return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

@@ -1,4 +1,4 @@
-"""`tagwire export`: rewrite specs for Kafka's own generator, where possible."""
+"""`tagwire export`: write specs that Kafka's own generator can read, where possible."""
 
 from collections.abc import Sequence
 from pathlib import Path

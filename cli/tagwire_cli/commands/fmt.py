@@ -1,4 +1,4 @@
-"""`tagwire fmt`: rewrite specs in their normal form, and keep their comments."""
+"""`tagwire fmt`: rewrite specs in a standard format, keeping their comments."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,7 +46,8 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1
-        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"  # git may check out CRLF on Windows
+        # Git may have checked out the file with CRLF on Windows.
+        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         try:
             formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=_options(settings, name))
             formatted = formatted.replace("\n", line_end)
@@ -83,7 +84,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each spec to format, without repetitions."""
+    """Yield the name and content of each spec to format, without duplicates."""
     from tagwire_generator.project.spec_files import find_specs
 
     seen: set[Path] = set()

@@ -94,7 +94,8 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    is_usual = templates is None and not no_cache  # the results of unusual runs would evict the usual cache entries
+    # Other runs don't use the cache, because their results would evict these.
+    is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
         sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
@@ -118,7 +119,7 @@ def command(
 
 @contextmanager
 def _staged(root: Path) -> Generator[Path]:
-    """Yield a temporary folder with a copy of the project's staged state."""
+    """Yield a temporary folder that contains the project as staged in git."""
     from tagwire_generator.project.work_tree import copy_staged
 
     with TemporaryDirectory(prefix="tagwire-") as folder:
@@ -139,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return a spec set whose settings are replaced by the options given on the command line."""
+    """Return a spec set with settings replaced by command-line options."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -155,7 +156,10 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """Return the plans of all sets, before any plan is applied. Exits with 1 if a spec has an error."""
+    """Generate all spec sets, and return for each set the plan of file changes. Nothing is written yet.
+
+    Exits with status 1 if a spec has an error.
+    """
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -164,20 +168,23 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
             made.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
-    # Two sets may read the same specs, so report each problem once.
+    # Two sets may share specs, so report each problem only once.
     problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # warnings don't stop generation, and would bury its report
+    if problems:  # show only a summary: warnings don't stop generation, and would bury the report of what was written
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files whose committed content would differ from the disk; return whether any do."""
+    """Report files that would be committed with other content than on disk. Return whether there are any.
+
+    This applies only in commit hooks.
+    """
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -88,13 +88,13 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """Return, for each selected value, the version of the structs in it."""
+    """For each selected value, return the version of the structs in it."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _shown(value: Any) -> str:
-    """Return a string with escaped backslashes and tabs; return other values as JSON."""
+    """Escape backslashes and tabs in a string. Return any other value as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value.replace("\\", "\\\\").replace("\t", "\\t")

@@ -1,4 +1,4 @@
-"""`tagwire json-schema`: print the JSON Schema of a command's JSON output, and of specs and scripts for editors."""
+"""`tagwire json-schema`: print JSON Schemas of command output, specs and scripts."""
 
 from collections.abc import Sequence
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""`tagwire log`: a group of commands for log segments, which need no broker."""
+"""`tagwire log`: a group of commands that read and rewrite log segments, without a broker."""
 
 from typing import Final
 

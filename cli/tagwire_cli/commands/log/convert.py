@@ -114,7 +114,9 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below the paths, copy the broker files next to them, and yield the reports."""
+    """Convert the partitions in and below the paths, and yield the reports. Also copy the broker's files in log
+    folders.
+    """
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
@@ -124,7 +126,7 @@ def _converted(
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
-        # Copy the files after each path, so that the output is complete even if a later path fails.
+        # Copy these files after each path, so that the output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 
@@ -134,7 +136,7 @@ def _row(report: "ConvertReport") -> tuple[str, ...]:
 
 
 def _tell(losses: "LossReport") -> None:
-    """Print each kind of loss, with its first occurrence."""
+    """Print each kind of loss, with the first place where it occurs."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
         say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

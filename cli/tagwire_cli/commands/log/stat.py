@@ -84,7 +84,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """Return attribute counts, such as `append time 2, tombstone 5`: first of batches, then of records."""
+    """Format attribute counts, such as `append time 2, tombstone 5`: batch attributes first, then record attributes."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -98,14 +98,14 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """Return a single name without its count, several names with their counts: `v2`, or `v0 12, v1 3`."""
+    """Format names with their counts, such as `v0 12, v1 3`. A single name has no count: `v2`."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def _time(timestamp: int | None) -> str:
-    """Return a time in ISO 8601, or as a number if it is outside the range of dates."""
+    """Format a time in ISO 8601, or as a number if it is outside the range of dates."""
     if timestamp is None:
         return ""
     try:

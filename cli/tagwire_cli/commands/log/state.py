@@ -123,7 +123,7 @@ def _print(states: dict[str, Any]) -> None:
 
 
 def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return a table row for each committed offset, and one for a group without offsets."""
+    """Return a table row for each committed offset of a group, or one row if the group has no offsets."""
     rows: list[tuple[str, ...]] = []
     for name, group in groups.items():
         kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))
