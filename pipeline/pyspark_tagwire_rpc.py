@@ -1,6 +1,6 @@
-"""Let Spark find the source `kafka_rpc`: Spark searches every module with this name prefix.
+"""Let Spark find the data source `kafka_rpc`: Spark searches all modules whose names begin with `pyspark_`.
 
-Nothing else is imported until Spark requests the class.
+Nothing else is imported until Spark asks for the class.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Path arguments for all commands. A missing or unreadable path is a usage error, always with the same wording."""
+"""Path arguments of all commands. A missing or unreadable path is always the same usage error."""
 
 import errno
 import os
@@ -17,12 +17,12 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """Replace the path of the temporary copy of standard input by `standard input`."""
+    """In a message, replace the path of standard input's temporary copy by `standard input`."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
 class UnreadableFileError(TagwireError):
-    """Raised for a file or folder that is missing or can't be opened: a usage error (exit status 2)."""
+    """Raised for a file or folder that is missing or can't be opened. It is a usage error (exit status 2)."""
 
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
@@ -40,7 +40,7 @@ class UnreadableFileError(TagwireError):
 
 
 class InputPath(click.Path):
-    """A file or folder that must exist and be readable. The value is a Path, or a string with `is_text`."""
+    """A click parameter type for a readable file or folder. The value is a Path or, with `is_text`, a string."""
 
     def __init__(
         self,
@@ -51,7 +51,11 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """With `allow_dash`, the command reads `-` itself; with `stdin_name`, `-` becomes a file with that name."""
+        """Create a parameter type for files, folders or both.
+
+        With `allow_dash`, `-` is passed to the command, which reads standard input. With `stdin_name`, standard input
+        is copied to a file with that name, and its path is passed instead.
+        """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
         self.stdin_name = stdin_name
@@ -69,7 +73,7 @@ class InputPath(click.Path):
             raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
 
     def _spooled(self, ctx: click.Context) -> str:
-        """Copy standard input to a temporary file that exists until the command ends."""
+        """Copy standard input to a temporary file, which is deleted when the command ends."""
         folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
         folder.mkdir()
         path = folder / self.stdin_name

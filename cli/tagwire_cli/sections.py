@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 
 class Section(NamedTuple):
-    """A group of related commands, with the module of each command by name."""
+    """A section of the help: its commands by name, each with its module."""
 
     title: str
     commands: Mapping[str, str]

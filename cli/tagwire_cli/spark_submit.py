@@ -1,4 +1,5 @@
-"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints the path for spark-submit."""
+"""Run `tagwire spark` with the arguments of this script, whose path `tagwire spark --script` prints for spark-submit.
+"""
 
 import sys
 

@@ -97,7 +97,7 @@ def edit(
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    spec_set = settings.set_of(path.parent)  # not the resolved path, because a spec may be a link into another folder
+    spec_set = settings.set_of(path.parent)  # the parent, because the spec itself may be a link into another folder
     plan = planned(
         path,
         _files(settings, path),

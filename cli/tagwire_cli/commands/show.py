@@ -1,4 +1,4 @@
-"""`tagwire show`: show the fields of a message, in all versions or in one."""
+"""`tagwire show`: show the fields of a message, in all versions or in a single version."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -148,9 +148,9 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield the fields of a struct and of its inner structs, each with its path.
+    """Yield the path and description of each field in a struct and, recursively, in its inner structs.
 
-    Within a shared struct, `around` maps the struct's versions to versions of the message.
+    A shared struct has versions of its own. Within one, `around` maps them to versions of the message.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -164,12 +164,13 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """Convert a struct's versions to versions of the message."""
+    """Convert versions of a shared struct to versions of the message."""
     return versions if around is None else around.within(versions)
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return the version of a shared struct that each range of message versions uses; empty for other structs."""
+    """Return, for each range of message versions, the version of a shared struct that it uses; empty for other structs.
+    """
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -192,12 +193,12 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
 
 
 def _meaning(row: "FieldRow") -> str:
-    """Return what a field's numbers or bytes mean: its enum, or its semantic type."""
+    """Return what the numbers or bytes of a field mean: the name of an enum, or of a semantic type."""
     return row.semantic if row.enum is None else row.enum.__name__
 
 
 def _rules(row: "FieldRow") -> Iterator[str]:
-    """Yield the constraints on a field and its values."""
+    """Yield descriptions of the constraints on a field and its values."""
     if row.required:
         yield "required"
     if row.union:
@@ -282,9 +283,10 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a row for each item, group of bits and section. Rows of items begin with the field's path, others with "-".
+    """Yield a table row for each field, group of bits and section. Each comes with the field's path, or "-" for other
+    rows.
 
-    `groups` are the groups of bits shown so far, by field and mask.
+    `groups` collects the groups of bits shown so far, by field and mask, because conditions refer to them.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 
@@ -311,14 +313,14 @@ def _wire_rows(
 
 
 def _bits(group: "Bits") -> str:
-    """Return the position of a group of bits, and its values: `bits 0-2: none, gzip`."""
+    """Describe a group of bits by its position and values, such as `bits 0-2: none, gzip`."""
     first, last = group.shift, group.mask.bit_length() - 1
     values = f": {', '.join(group.values)}" if group.values else ""
     return (f"bit {first}" if first == last else f"bits {first}-{last}") + values
 
 
 def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bits]") -> str:
-    """Return the condition under which a field is present: `, only if attributes.has_headers is 1`."""
+    """Describe the condition under which a field is present, such as `, only if attributes.has_headers is 1`."""
     if condition is None:
         return ""
     group = groups.get((condition.field, condition.mask))
@@ -328,7 +330,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Return a struct's items and tagged fields in wire order, and the fields that the version does not have."""
+    """Return a struct as JSON: its fields and tagged fields in wire order, and the fields that the version lacks."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,
@@ -358,7 +360,7 @@ def _item(item: "Item") -> dict[str, Any]:
 def _print_fields(
     columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields. With `abouts`, its last column has the documentation of each field, found by path."""
+    """Print a table of fields. With `abouts`, a last column shows each field's documentation, looked up by path."""
     if rows:
         about = () if abouts is None else (_ABOUT,)
         say()
@@ -372,7 +374,7 @@ def _print_fields(
 
 
 def _default(value: Any) -> Any:
-    """Return a field's default as JSON: an enum member as its name, a default struct as {}."""
+    """Return a field's default as JSON. An enum member is shown as its name, a default struct as {}."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
     from tagwire.message.register import Register

@@ -1,8 +1,8 @@
-"""Compare two versions of a message, field by field, by their layouts.
+"""Compare the layouts of two versions of a message, field by field.
 
-Layouts describe everything on the wire (types with length encoding, null, tags), so no version arithmetic is needed.
-Fields are matched by name, because a field of a class has the same name in all versions. Its type is also the same,
-apart from null and the length encoding. So is its position, unless it becomes a tagged field.
+A layout describes everything on the wire: types with their length encoding, nullability and tags. So no version ranges
+have to be evaluated here. Fields are matched by name, because a field has the same name in all versions. Its type is
+also the same, apart from nullability and length encoding, and so is its position, unless it becomes a tagged field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FieldState:
-    """A field as it is in one version."""
+    """The properties of a field in one version."""
 
     type: str
     """The type with its length encoding, such as `nullable compact string`."""
@@ -98,7 +98,7 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """The differences between two versions of a message, in the given order: `old` may be the higher version."""
+    """The differences between two versions of a message. `old` may be the higher version."""
 
     name: str
     old: VersionFacts
@@ -125,7 +125,7 @@ class VersionDiff:
 
 
 def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
-    """Compare two versions of a message. Raises UnsupportedVersionError for a version that the message lacks."""
+    """Compare two versions of a message. Raises UnsupportedVersionError if the message does not have a version."""
     before = dict(_states(layout_of(message, old).root, ""))
     after = dict(_states(layout_of(message, new).root, ""))
     changes = (FieldChange(path, before.get(path), after.get(path)) for path in _paths(message, ""))
@@ -134,7 +134,7 @@ def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
 
 
 def _paths(struct: type[Struct], prefix: str) -> Iterator[str]:
-    """Yield the paths of the fields of all versions, in spec order."""
+    """Yield the paths of all fields of a message, in any version, in spec order."""
     for row in struct.FIELDS:
         yield prefix + row.name
         if row.struct is not None:

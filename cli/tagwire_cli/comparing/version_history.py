@@ -19,7 +19,7 @@ _WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A version of a message, with its releases and changes."""
+    """A version of a message, with the releases that have it and the changes since the previous version."""
 
     version: int
     releases: "Spans"
@@ -29,11 +29,14 @@ class VersionStep:
 
     @property
     def redefined(self) -> bool:
-        """Whether the bytes of this version differ between releases."""
+        """Whether this version has different bytes in different releases."""
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Return the releases as a string, in which redefinitions of the version are marked."""
+        """Format the releases that have this version, such as `3.0 to 3.4, redefined 3.5`.
+
+        `redefined` means that the version's bytes changed in that release.
+        """
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 
@@ -42,7 +45,7 @@ class VersionStep:
 
 
 def history(registry: "Registry", message: "type[Message]") -> list[VersionStep]:
-    """Return the steps of a message, one for each version, in order."""
+    """Return a VersionStep for each version of a message, in order."""
     releases = registry.releases(message.NAME)
     steps: list[VersionStep] = []
     for version in message.VERSIONS:
@@ -62,7 +65,7 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
         yield "optional fields"
     for kind, word in _WORDS.items():
         paths = [change.path for change in difference.changes if kind in change.kinds]
-        # An added or removed struct stands for its members.
+        # If a struct was added or removed, leave out its members.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

@@ -1,7 +1,7 @@
-"""Print traces. On a terminal, they are colored by type and as wide as the terminal.
+"""Print annotated bytes. On a terminal, they are colored by type and fitted to its width.
 
-The text without colors is the same, except for the number of bytes per line. The bytes and the value of a field have
-the same color.
+Elsewhere, the text is the same, except that it has no colors and may have more bytes per line. The bytes and the value
+of a field have the same color.
 """
 
 import sys
@@ -88,7 +88,10 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return the most bytes per line that leave room for values in the terminal, and whether types fit as well."""
+    """Return the largest number of bytes per line that leaves room for values in the terminal.
+
+    Also returns whether there is room for types as well.
+    """
     for column in ("value", "type"):
         for count in _FOLDED:
             titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))

@@ -1,4 +1,4 @@
-"""Detect what an input is if the user names no message: a capture, log, packet, frames, or bytes in some encoding."""
+"""Detect the kind of an input if the user names no message: a capture, log, packet, frames, or encoded bytes."""
 
 import re
 import sys
@@ -45,7 +45,8 @@ class Detected(NamedTuple):
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
-    """Return whether the arguments are an input whose kind must be detected, not MESSAGE VERSION [FILE]."""
+    """Return whether the arguments are an input whose kind must be detected. They are then not MESSAGE VERSION [FILE].
+    """
     if len(words) <= 1:
         return True
     hex_words = [each for each in words if _HEX.fullmatch(each)]
@@ -53,7 +54,7 @@ def is_unnamed(words: Sequence[str]) -> bool:
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
-    """Yield the input that the arguments name: a log folder segment by segment, any other input as a whole.
+    """Yield the input that the arguments name. A log folder is yielded segment by segment, any other input as a whole.
 
     Raises InputError, and click.UsageError for a word that is neither a file nor hex.
     """
@@ -75,7 +76,7 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
-    """Read the arguments as hex. Raises click.UsageError for words that are not hex."""
+    """Decode the arguments as hex. Raises click.UsageError for words that are not hex."""
     text = "".join(words)
     if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")
@@ -117,9 +118,10 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
 
 
 def _link_type(data: bytes) -> int | None:
-    """Return the link type of bytes that are one complete TCP packet, otherwise None.
+    """If the bytes are one complete TCP packet, return its link type; otherwise None.
 
-    The length in the IP header must be that of the input, except that Ethernet pads short packets.
+    The length in the IP header must match the size of the input. Only Ethernet packets may be longer, because short
+    ones are padded.
     """
     for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
         header, size = data[start : start + 40], len(data) - start

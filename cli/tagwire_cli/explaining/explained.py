@@ -1,4 +1,4 @@
-"""An explained input with its traces and guesses, and its forms as lines and as JSON."""
+"""An explained input: its trace, or guesses about its kind, and how to print it as lines and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Explained(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """The reason why the command exits with status 1; empty if there is no error."""
+        """The reason why the command exits with status 1; empty if there was no error."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -46,14 +46,15 @@ class Explained(NamedTuple):
         return ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return title, error, candidates of a guess, and traces, as a value for `write_json_lazily`."""
+        """Return the title, error, candidates and traces as a value for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
         error = {"error": self.error} if self.error else {}
         return {"title": self.title, **error, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
 
 
 class _Children(list[Any]):
-    """The child fields of a node as a lazy list of JSON values, which saves memory."""
+    """The children of a node, as a lazy list of JSON values. Each is created only when it is written, to save memory.
+    """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -71,12 +72,15 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the value of `Trace.to_json` with lazy lists, for `write_json_lazily`."""
+    """Return the same JSON value as `Trace.to_json`, but with lazy lists, for `write_json_lazily`."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, guess: Guess) -> Explained:
-    """Explain a guess by its clear candidate, or else by a request or batches that can be read up to an error."""
+    """Explain bytes of a guessed kind, if one candidate is clearly the best.
+
+    Otherwise, a request or batches that can be read up to an error are explained.
+    """
     shown = guess.clear
     best = guess.best
     if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):
@@ -85,9 +89,9 @@ def explained(title: str, guess: Guess) -> Explained:
 
 
 def facts_of(one: Explained, again: str = "") -> Iterator[str]:
-    """Yield the lines printed above the bytes: the title, and what was guessed and why.
+    """Yield the lines to print above the bytes: the title, any error, and what was guessed and why.
 
-    `again` completes the suggested commands: it is the options and the FILE of this input.
+    `again` is appended to suggested commands. It contains the options and the FILE of this input.
     """
     if one.input:
         yield one.input
@@ -108,7 +112,7 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
 
 
 def _readings(guess: Guess, again: str) -> Iterator[str]:
-    """Yield lines that list the possible readings of the bytes, for a guess without a clear candidate."""
+    """Yield lines that list the possible meanings of the bytes, if no candidate is clearly the best."""
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"
         if guess.candidates:
@@ -128,7 +132,7 @@ def _readings(guess: Guess, again: str) -> Iterator[str]:
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """Return a command that explains the bytes as this candidate."""
+    """Return the command that explains the bytes as this candidate."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":
@@ -137,7 +141,7 @@ def how_to_explain(candidate: Candidate) -> str:
 
 
 def _said(candidate: Candidate) -> str:
-    """Return a candidate's kind, name and versions, such as `response MetadataResponse v9/10`."""
+    """Describe a candidate by its kind, name and versions, such as `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"
     versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""

@@ -19,7 +19,7 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size, and what is known about it."""
+    """A frame without its size prefix, and what is known about it."""
 
     number: int
     """The frame's number in the input; the first frame is 1."""
@@ -34,7 +34,10 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Return whether frame sizes lead exactly to the end of the input. For random bytes, the chance is one in 2^32."""
+    """Return whether the input is a stream of frames: whether their sizes lead exactly to its end.
+
+    Random bytes pass this test with a probability of one in 2^32.
+    """
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:
@@ -44,7 +47,10 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. After the last complete frame, raises DecodeError for an invalid size or end."""
+    """Yield the frames of a stream.
+
+    Raises DecodeError, after the last complete frame, for an invalid size or a truncated frame.
+    """
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -57,9 +63,9 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Yield the frames of a capture, or those that `where` accepts, with the API of each response.
+    """Yield the frames of a capture, each response with its API. With `where`, yield only the frames that it accepts.
 
-    Where a network capture has a gap, or a line isn't a captured frame, a frame with an error is yielded. Raises
+    For a gap in a network capture, or a line that isn't a captured frame, a frame with an error is yielded. Raises
     CaptureError.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
@@ -68,14 +74,17 @@ def captured_frames(
 
 
 def input_frame(frame: CapturedFrame) -> InputFrame:
-    """Convert a captured frame, and add a title."""
+    """Convert a captured frame to an InputFrame, and add a title."""
     who = frame.client or (frame.conn if not frame.row else None)
     title = f"frame {frame.number}, {frame.direction}{f', {who}' if who and who.isprintable() else ''}"
     return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Select frames by numbers such as `1,4-6,9-`; None selects all. Raises click.BadParameter for other strings."""
+    """Yield the frames with the given numbers, such as `1,4-6,9-`; None selects all.
+
+    Raises click.BadParameter for any other string.
+    """
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

@@ -1,7 +1,7 @@
-"""Explain the units of the input that the command line names, each as one `Explained`.
+"""Explain the input that the command line names, unit by unit.
 
-A unit is a message, a frame, or a batch. Units are read one after the other, independently: after an error in a unit,
-the next unit is read if its position is known.
+A unit is a message, a frame, or a batch. Units are independent: after an error in one, the next is still read if its
+position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ Explainer = Callable[[InputFrame], Explained]
 
 
 class ExplainSettings(NamedTuple):
-    """How to interpret the input bytes."""
+    """The options that determine how the input bytes are interpreted."""
 
     registry: Registry
     kind: str
@@ -63,9 +63,9 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains a unit, and the remaining words of the command line. Raises click.UsageError.
+    """Return a function that explains one unit, and the remaining words of the command line. Raises click.UsageError.
 
-    The function is None for batches, since the end of a batch is known only after the batch is read.
+    For batches, it is None, because the end of a batch is known only after reading it.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
@@ -80,7 +80,10 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the input has many frames, and an iterator of explained units. Raises InputError, UsageError."""
+    """Explain an input of a known kind. Return whether it has many frames, and an iterator of explained units.
+
+    Raises InputError, UsageError.
+    """
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, settings.registry, settings.where)
@@ -98,7 +101,10 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the inputs have many units, and an iterator of explained units. Raises InputError, UsageError."""
+    """Explain inputs whose kind was detected. Return whether there are many units, and an iterator of explained units.
+
+    Raises InputError, UsageError.
+    """
     first = next(inputs)
     is_many, units = _detected_units(settings, first, only, port)
 
@@ -111,7 +117,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return the package whose messages are tried, in a project that has its own; otherwise an empty string."""
+    """If the package isn't Kafka's, return a note that names the package and the option for Kafka's; otherwise ""."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note
@@ -126,12 +132,12 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input. The first unit gets the description of the input."""
+    """Yield the units of an input, and attach the description of the input to the first unit."""
     description = found.description
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # a batch is invalid, but the next segment can still be read
+        except DecodeError as error:  # this batch is invalid, but the next segment can still be read
             one = Explained("", (), error=str(error))
         if one is None:
             return
@@ -140,11 +146,11 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
-    """Yield an explanation of every frame. A frame that can't be explained becomes an error in its place."""
+    """Yield the explanation of every frame. For a frame that can't be explained, this is the error."""
     while True:
         try:
             frame = next(frames, None)
-        except DecodeError as error:  # a frame size is invalid, so the next frame can't be found
+        except DecodeError as error:  # this frame's size is invalid, so the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:
@@ -155,17 +161,20 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # raised for an API or version that the package does not have
+    except TagwireError as error:  # raised if the package does not have the API or version
         return Explained(frame.title, (), error=str(error))
 
 
 def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    """Explain a captured frame. An error becomes part of the result."""
+    """Explain a captured frame. If it can't be explained, the result contains the error."""
     return _with_errors(lambda each: _captured(settings, each), frame)
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
-    """Return a function that explains a message or response, and the words after the name and version."""
+    """Return a function that explains a message or response of the version on the command line.
+
+    Also returns the words after the version.
+    """
     if settings.kind == "response":
         message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY
@@ -193,7 +202,7 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
-    """Return an explanation of a message or frame, after decoding the records in it."""
+    """Return the explanation of a message or frame, including the records in it."""
     _open(settings, seen)
     return Explained(frame.title, (seen,))
 
@@ -207,7 +216,7 @@ def _open(settings: ExplainSettings, seen: Trace) -> None:
 
 
 def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
-    """Yield an explanation of each batch, up to the first batch with an error."""
+    """Yield the explanation of each batch. Stops after the first batch with an error."""
     from tagwire.records.tracing import trace_batches
 
     for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):

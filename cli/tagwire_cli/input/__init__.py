@@ -1,1 +1,1 @@
-"""Read the input of commands: bytes, hex, JSON, streams of frames, and captured traffic."""
+"""Read the input of commands: bytes, hex, JSON, streams of frames, and captures."""

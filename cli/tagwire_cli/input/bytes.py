@@ -19,18 +19,21 @@ _DIGITS: Final = string.hexdigits.encode()
 
 
 class InputError(TagwireError):
-    """Raised for input that a command can't use, such as invalid hex or JSON."""
+    """Raised for input that a command can't use, such as invalid hex or invalid JSON."""
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
-    """Read all of `file` (`-` is standard input). With `is_hex`, decode hex and skip white space. Raises InputError."""
+    """Read all bytes of `file` (`-` is standard input). With `is_hex`, decode hex, ignoring white space.
+
+    Raises InputError.
+    """
     with open_input(file) as stream:
         data = stream.read()
     return from_hex(data) if is_hex else data
 
 
 def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, or of a word that is hex, and the encoding of the bytes. Raises InputError."""
+    """Return the bytes in a file, or in an argument that is hex, and the name of their encoding. Raises InputError."""
     if word != "-" and not Path(word).exists() and looks_like_hex(word.encode()):
         return word.encode(), "hex"
     return read_bytes(word, is_hex=False), encoding
@@ -38,10 +41,10 @@ def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """Open `file` for reading bytes (`-` is standard input). Raises InputError, even for an error while reading."""
+    """Open `file` to read bytes (`-` is standard input). An error while opening or reading becomes an InputError."""
     try:
         opened = click.open_file(file, "rb")
-    except RuntimeError:  # raised by click if standard input was closed when the process started
+    except RuntimeError:  # click raises this if standard input was closed when the process started
         raise InputError("standard input is closed") from None
     except OSError as error:
         raise UnreadableFileError.of(file, error) from None
@@ -53,7 +56,8 @@ def open_input(file: str) -> Generator[IO[bytes]]:
 
 
 def looks_like_hex(data: bytes) -> bool:
-    """Return whether bytes look like hex: four or more pairs of hex digits, and white space."""
+    """Return whether the bytes look like hex text: at least four pairs of hex digits, and otherwise only white space.
+    """
     return _HEX_TEXT.fullmatch(data) is not None
 
 
@@ -67,7 +71,7 @@ def from_hex(text: bytes) -> bytes:
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
-    """Raise InputError for the first character that is not a hex digit, or else for an unpaired last digit."""
+    """Raise InputError for the first character that isn't a hex digit or, without one, for an unpaired last digit."""
     wrong = text.translate(None, _BLANKS + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
     line = text.count(b"\n", 0, at) + 1

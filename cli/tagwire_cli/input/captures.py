@@ -1,7 +1,7 @@
-"""Read captures, and lists of frames that are invalid because of their senders.
+"""Read captures, and lists of frames known to be invalid because of bugs in their senders.
 
-A capture may have a file `sender_faults.json` next to it. Its JSON object maps the SHA-256 of a frame's `dir` and `hex`
-to the reason why the frame must be rejected.
+The file `sender_faults.json` next to a capture lists such frames. It is a JSON object that maps the SHA-256 of a
+frame's `dir` and `hex` to the reason why the frame must be rejected.
 """
 
 import json
@@ -28,10 +28,10 @@ _FAULTS: Final = "sender_faults.json"
 def captured_frames(
     file: str, registry: "Registry", *, port: int = 9092, closes: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Yield the frames of a capture file (`-` is standard input), each with its API if that is known.
+    """Yield the frames of a capture file (`-` is standard input), with the API of each frame if it is known.
 
-    With `closes`, also yield entries for closed connections. Raises InputError, and CaptureError for a line that isn't
-    a frame.
+    With `closes`, also yield an entry for each closed connection. Raises InputError, and CaptureError for a line that
+    isn't a captured frame.
     """
     name = "captured frames" if file == "-" else file
     data = read_bytes(file, is_hex=False)
@@ -40,7 +40,7 @@ def captured_frames(
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
-    """Yield the frames of a capture. Raises InputError if a network capture has no frames on `port`."""
+    """Pass on the frames of a capture. Raises InputError if it is a network capture without frames on `port`."""
     first = next(frames, None)
     if first is not None:
         yield first
@@ -55,13 +55,14 @@ def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:
-    """Yield the frames that match a filter; None selects all. Raises BadParameter, InputError, CaptureError."""
+    """Yield the frames that match a `--where` filter; None selects all. Raises BadParameter, InputError, CaptureError.
+    """
     test = None if where is None else frame_test(registry, where)
     return (frame for frame in captured_frames(file, registry, port=port) if test is None or test(frame))
 
 
 def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
-    """Return the API key and version of a frame. Raises CaptureError for a response without its request."""
+    """Return the API key and version of a frame. Raises CaptureError for a response whose API is unknown."""
     if frame.api is None:
         raise CaptureError(
             f"{file}: line {frame.number}: a response needs api_key and api_version, or its request in an earlier line"
@@ -70,12 +71,14 @@ def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return the key that identifies a frame in `sender_faults.json`."""
+    """Return the hash that identifies a frame in `sender_faults.json`."""
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Read the reasons for invalid frames from the file next to a capture, by digest; empty without such a file."""
+    """Return the reasons why frames are invalid, by frame hash, from the file next to a capture; empty if there is
+    none.
+    """
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())
@@ -89,7 +92,8 @@ def read_faults(captures: Path) -> dict[str, str]:
 
 
 def round_trip(registry: "Registry", captured: "CapturedFrame") -> bytes:
-    """Decode a frame strictly, header and body, and encode it again. Raises TagwireError if it is rejected."""
+    """Decode the header and body of a frame strictly, and encode them again. Raises TagwireError for an invalid frame.
+    """
     frame = captured.decode()
     encode = registry.encode_request if captured.is_request else registry.encode_response
     return encode(frame.message, frame.version, header=frame.header)

@@ -36,7 +36,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
 def encoding_of(data: bytes) -> str:
-    """Return the name of the encoding, one of `ENCODINGS`; binary if no text encoding matches."""
+    """Detect the encoding of the input, one of `ENCODINGS`. If it isn't text in a known form, return `binary`."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -53,7 +53,8 @@ def encoding_of(data: bytes) -> str:
 
 
 def text_hint(data: bytes) -> str:
-    """Return a hint for bytes that can't be decoded, if they look like the output of a tool; otherwise ""."""
+    """If undecodable bytes look like text from a tool, return a hint about commands that read such text; otherwise "".
+    """
     if looks_like_hex(data):
         return HEX_HINT
     if kind := capture_kind(data):
@@ -67,7 +68,7 @@ def text_hint(data: bytes) -> str:
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
-    """Decode input in this encoding; `auto` detects the encoding. Raises InputError with the line and column."""
+    """Decode input in this encoding (`auto` detects it). Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         return data
@@ -99,7 +100,7 @@ def _base64(text: str) -> bytes:
     packed = "".join(text.split()).replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
-    except ValueError as error:  # includes binascii.Error
+    except ValueError as error:  # binascii.Error is a ValueError
         raise InputError(f"base64 input: {error}") from None
 
 
@@ -128,7 +129,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a dump. The offsets show how many bytes each line has, and so where the text column begins."""
+    """Parse a hex dump. The offsets show how many bytes each line has, and thus where its text column begins."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -137,7 +138,7 @@ def _dump(text: str) -> bytes:
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
-        if line.strip() == "*":  # in xxd -a and hexdump, this repeats the previous line
+        if line.strip() == "*":  # in xxd -a and hexdump, `*` stands for repetitions of the previous line
             previous = bytes(data[-_DUMP_WIDTH:])
             continue
         match = _DUMP_LINE.fullmatch(line)
@@ -161,7 +162,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes after an offset: at most `most`, and none after a gap of more than `gap` blanks."""
+    """Return the bytes after a line's offset: at most `most`, and only up to a gap of more than `gap` blanks."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):

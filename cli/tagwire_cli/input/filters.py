@@ -1,8 +1,8 @@
-"""The filter language. A filter is words separated by blanks, and a frame or batch must match all words.
+"""The filter language. A filter consists of words separated by blanks. A frame or batch must match all of them.
 
-`api=Fetch` tests a column and `is=error` a property. Any other word is a string to search for; a string that contains
-`=` needs `text=` in front. Commas separate alternatives (`api=Fetch,Produce`), and `-` before a word excludes what the
-word matches. Words that contain blanks are quoted.
+`api=Fetch` tests a column, and `is=error` tests a property. Any other word is a string to search for. To search for a
+string that contains `=`, put `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). `-` before a word
+excludes whatever the word matches. Words that contain blanks must be quoted.
 """
 
 import re
@@ -31,7 +31,7 @@ class FilterError(TagwireError, ValueError):
 
 
 class Term(NamedTuple):
-    """A parsed word of a filter."""
+    """A word of a filter, parsed."""
 
     key: str
     """The name before `=`; empty for a text search."""
@@ -44,7 +44,7 @@ class Term(NamedTuple):
 
 
 def parse_filter(text: str, keys: Sequence[str]) -> list[Term]:
-    """Return the terms of a filter. Raises FilterError for an unknown key."""
+    """Parse a filter into terms. Raises FilterError for an unknown key."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -69,7 +69,11 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Return a term's ranges (`3`, `3-5` or `3-`) as first and last number; None if open. Raises FilterError."""
+    """Parse a term's ranges, such as `3`, `3-5` or `3-`. Return the first and last number of each; None for an open
+    end.
+
+    Raises FilterError.
+    """
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -81,19 +85,19 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
 
 
 def number_test(term: Term) -> Callable[[int], bool]:
-    """Return a function that tests whether a number is in a term's ranges. Raises FilterError."""
+    """Return a function that tests whether a number is in one of a term's ranges. Raises FilterError."""
     ranges = ranges_of(term)
     return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
 
 
 def api_stem(name: str) -> str:
-    """Return an API's name, which is its request or response name without the suffix."""
+    """Return an API's name: the name of its request or response without the suffix."""
     ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
     return name[: len(name) - len(ending)]
 
 
 def api_keys(registry: "Registry", term: Term) -> set[int]:
-    """Return the keys of the APIs that a term lists by name or number. Raises FilterError."""
+    """Return the keys of the APIs that a term names by name or number. Raises FilterError."""
     names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
     found = set[int]()
     for value in term.values:
@@ -106,7 +110,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a captured frame matches the `--where` filter. Raises BadParameter."""
+    """Return a function that tests whether a captured frame matches a `--where` filter. Raises BadParameter."""
     try:
         tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     except FilterError as error:
@@ -115,7 +119,8 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    values = [value.casefold() for value in (term.value, *term.values)]  # the whole value, since names may have commas
+    # Also test the value as a whole, because a name may contain commas.
+    values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)
         return lambda frame: frame.api is not None and frame.api[0] in keys
@@ -135,7 +140,8 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
-    """Raise FilterError for an unknown error name. Any number is accepted, since newer brokers have more errors."""
+    """Raise FilterError for an unknown error name. Any error number is accepted, because newer brokers have new errors.
+    """
     register = error_register(registry)
     if register is None:
         raise FilterError("error=: this package has no register of error codes")
@@ -147,7 +153,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the error codes of a response as numbers and names, with `any` added if there are errors."""
+    """Return all error codes in a response, as numbers and as names. If there are any, the set also contains `any`."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame can't be decoded

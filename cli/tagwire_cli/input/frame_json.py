@@ -1,6 +1,6 @@
 """Convert whole frames to and from JSON, for `decode --frames` and `encode --frames`.
 
-A frame from a connection is an object with everything that `encode` needs:
+A frame is an object that contains everything `encode` needs:
 
     {"message": "MetadataRequest", "version": 12, "header": {...}, "body": {...}}
 
@@ -37,7 +37,7 @@ _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How to decode messages and print them, with or without frames."""
+    """How to decode messages, with or without frames, and how to print them."""
 
     style: str
     strict: bool
@@ -57,7 +57,8 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses; `api_of` returns the API key and version of the matching request."""
+    """Return a decoder of responses. `api_of` returns the API key and version of the request that a response answers.
+    """
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -67,7 +68,7 @@ def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int,
 
 
 def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
-    """Return a decoder of one captured frame."""
+    """Return a decoder of captured frames."""
 
     def decode(data: bytes) -> str:
         found = frame.decode(strict=how.strict, limits=how.limits)
@@ -79,7 +80,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Return a decoder of one message class in one version, without headers."""
+    """Return a decoder of messages without headers, of one class and version."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -89,22 +90,22 @@ def message_decoder(message: "type[Message]", version: int, how: Reading) -> "De
 
 
 def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
-    """Return JSON text for a frame that could not be decoded."""
+    """Return the JSON text that represents a frame that could not be decoded."""
     return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder that reverses `message_decoder`."""
+    """Return an encoder that does the reverse of `message_decoder`."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of bodies of one message version; it adds a default header to each body."""
+    """Return an encoder of message bodies of one class and version. It adds a default header to each body."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return an encoder of requests or responses from the JSON form that this module describes."""
+    """Return an encoder of whole requests or responses, from the JSON form that this module describes."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
@@ -122,7 +123,8 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text, beginning with the members in `first`. In every style, the header is lossless."""
+    """Return a frame as JSON text that begins with the members in `first`. The header is always printed without loss.
+    """
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
@@ -144,7 +146,9 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Return a header with the given fields, the message's API key and version, and otherwise defaults."""
+    """Return a message's header: the given fields, the message's API key and version, and defaults for all other
+    fields.
+    """
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

@@ -1,7 +1,7 @@
-"""Read frames, or lines of hex, from a stream as they arrive, each with its position.
+"""Read frames, or lines of hex, from a stream, each as soon as it arrives.
 
-Each frame is returned before more input is read, because the pipe may be a live connection. Errors include the number
-of the frame or line (`at`).
+A frame is returned before more input is read, because the input may be a live connection. Errors include the number of
+the frame or line (`at`).
 """
 
 import contextlib
@@ -22,7 +22,10 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with `place`, the position of `data`; "" means that `data` is the whole input."""
+    """Prefix errors in the block with `place`, such as `frame 3`. "" means that `data` is the whole input.
+
+    If `data` looks like text from a tool, such as hex, a decoding error is replaced by a hint.
+    """
     try:
         yield
     except TagwireError as error:
@@ -34,11 +37,14 @@ def at(place: str, data: bytes = b"") -> Generator[None]:
 
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield a stream's frames without their sizes. Raises InputError for a truncated stream or an invalid size."""
+    """Yield the frames of a stream without their sizes. Raises InputError if a frame is truncated or its size is
+    invalid.
+    """
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        if number == 1 and not is_hex and (hint := text_hint(chunk)):  # hex digits read as a size are 800 MB or more
+        # As a frame size, hex digits would mean 800 MB or more.
+        if number == 1 and not is_hex and (hint := text_hint(chunk)):
             raise InputError(hint)
         splitter.feed(chunk)
         whole = iter(splitter)
@@ -55,7 +61,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
 
 
 def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes in each line of hex, including empty lines."""
+    """Yield the bytes of each line of hex. An empty line yields no bytes."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             with at(f"line {number}"):
@@ -70,7 +76,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def _some(stream: IO[bytes]) -> bytes:
-    """Return the bytes that are available. Waits for at least one byte, unless the stream has ended."""
+    """Return the bytes that are available now. Waits for at least one byte, unless the stream has ended."""
     read = getattr(stream, "read1", stream.read)
     found: bytes = read(_CHUNK)
     return found

@@ -1,6 +1,6 @@
 """Read the JSON input of commands: one value, several values in sequence, or one value per line.
 
-Parsing is stricter than Python's `json`, to avoid losing data: duplicate keys, NaN and infinities are rejected.
+The parser is stricter than Python's `json`, so that no data is lost: it rejects duplicate keys, NaN and infinities.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ _BLANKS: Final = " \t\r\n"
 
 
 def read_json(file: str = "-") -> Any:
-    """Read the JSON value in a file. Raises InputError with the line and column."""
+    """Read a file that contains one JSON value. Raises InputError with the line and column."""
     return json_of(_decoded(read_bytes(file, is_hex=False)))
 
 
 def json_of(text: str, line: int = 1) -> Any:
-    """Parse a JSON value that begins in line number `line`. Raises InputError with the line and column."""
+    """Parse one JSON value from text that begins in line number `line`. Raises InputError with the line and column."""
     with _errors(line):
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values of a file, numbered. White space separates them, as in the output of `decode`."""
+    """Yield the JSON values in a file, with their numbers. White space separates them, as in the output of `decode`."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
@@ -39,7 +39,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON value of each non-blank line, with the line number, as the lines arrive."""
+    """Yield the JSON value on each non-blank line, with its line number, as soon as the line arrives."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
@@ -49,7 +49,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
-    ).rstrip()  # otherwise, an error at the end of the line would be reported on the next line
+    ).rstrip()  # without this, an error at the end of the line would be reported on the next line
     return json_of(text, number)
 
 
@@ -63,7 +63,7 @@ def _decoded(data: bytes, where: str = "") -> str:
 
 @contextlib.contextmanager
 def _errors(line: int = 1) -> Generator[None]:
-    """Convert errors of Python's JSON reader to InputError; the text begins in line number `line`."""
+    """Convert errors of Python's JSON parser to InputError. The parsed text begins in line number `line`."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _errors(line: int = 1) -> Generator[None]:
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested more deeply than any message") from None
-    except ValueError:  # raised because Python limits the number of digits
+    except ValueError:  # Python limits the number of digits in an integer
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 

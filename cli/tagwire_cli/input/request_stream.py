@@ -1,4 +1,4 @@
-"""Find the API and version of each response in a stream, from a stream of the requests."""
+"""Find the API and version of each response in a stream, given a stream of the connection's requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -20,7 +20,8 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """The requests of a connection. Calling the object with a response returns the API of its request."""
+    """The requests of a connection. Calling this object with a response returns the API of the request that it answers.
+    """
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -37,9 +38,10 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses with their positions. They are counted first if a correlation ID may be ambiguous.
+        """Return the responses, after checking whether correlation IDs identify their requests.
 
-        A correlation ID shared by requests of several APIs is ambiguous unless each of these requests has a response.
+        If requests of several APIs share a correlation ID, it is ambiguous unless there are as many responses with this
+        ID. Only in this case, all responses are read first, to count them.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:
@@ -65,7 +67,7 @@ class ResponseApis:
         return found
 
     def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
-        """Return the APIs of other requests that have the same correlation ID as a response."""
+        """Return the APIs of all other requests that have the same correlation ID as this response."""
         return tuple({*self._apis[data[:4]]} - {api})
 
 

@@ -1,4 +1,5 @@
-"""Read the input of `get` and `set`: a single message, or a stream of frames, some with the selected message.
+"""Read the input of `get` and `set`: a single message, or a stream of frames, some of which contain the selected
+message.
 
 `get` skips frames of other APIs, and `set` copies them unchanged.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Selected:
-    """The fields that PATH arguments select, and how to read and change them in an input."""
+    """The fields selected by PATH arguments, with functions that read and change them."""
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield the messages or frames of a file."""
+        """Yield the messages or frames in a file, each with its number and position."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
@@ -61,14 +62,17 @@ class Selected:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """Return the selected values of a message as a list of tuples. Raises DecodeError."""
+        """Return the selected values in a message, as a list of tuples. Raises DecodeError."""
         read: Any = self.selection.read
         words = (data,) if self._is_request else (data, version)
         rows = read(*words, limits=self._limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return a message's bytes with the values that `function` returns. Raises DecodeError, EncodeError."""
+        """Return a message's bytes after replacing each selected value by what `function` returns.
+
+        Raises DecodeError, EncodeError.
+        """
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
         made: bytes = rewrite(*words, function, limits=self._limits)
@@ -92,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that makes a selection from paths, and the remaining words of the command line.
+    """Return a function that creates a `Selected` from paths, and the remaining words of the command line.
 
     Raises click.UsageError.
     """
@@ -104,7 +108,10 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """Return a hint about the argument order if a word is a file, or if no word is a version; otherwise ""."""
+    """If the arguments seem to be in the wrong order, return a hint; otherwise "".
+
+    They seem so if one of them is a file, or if none is a version.
+    """
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""

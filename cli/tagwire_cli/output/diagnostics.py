@@ -1,8 +1,8 @@
-"""Print problems and errors: as text with a position and a caret, or as JSON.
+"""Print spec problems and errors, as text with a position and a caret, or as JSON.
 
-The generator renders the text of a problem (`tagwire_generator.diagnostics.problems`), and this module adds colors.
-rich decides whether to use colors: only on a terminal, and not with NO_COLOR. rich is imported only for terminals, so
-that commit hooks stay fast.
+The generator renders a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich
+uses colors only on a terminal, and not if NO_COLOR is set. It is imported only for terminals, so that commit hooks stay
+fast.
 """
 
 import os
@@ -36,7 +36,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
-    """Print each problem with its source line and a caret; blank lines separate the problems."""
+    """Print each problem with its source line and a caret, and a blank line between problems."""
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
@@ -63,7 +63,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # imported here, because `tables` imports this module
+    from tagwire_cli.output.tables import write_json  # a circular import: `tables` imports this module
 
     write_json([problem.as_dict() for problem in problems])
 
@@ -71,7 +71,8 @@ def print_json(problems: Sequence["Problem"]) -> None:
 def print_error(error: TagwireError) -> int:
     """Print an error on standard error and return its exit status.
 
-    If the remedy is an argument of a Python function, such as `max_keys`, the command's option is printed: --max-keys.
+    An error may suggest the argument of a Python function, such as `max_keys`. The equivalent option, --max-keys, is
+    printed instead.
     """
     from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
@@ -88,13 +89,16 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """Return the number of problems or findings, such as `2 errors, 1 warning`, or `no problems`."""
+    """Return how many problems or findings there are, such as `2 errors, 1 warning`, or `no problems`."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream: by --color, else by NO_COLOR and FORCE_COLOR, else if it is a terminal."""
+    """Return whether to color a stream.
+
+    --color decides; without it, NO_COLOR and FORCE_COLOR; without these, whether the stream is a terminal.
+    """
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):
@@ -103,5 +107,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. A stream that was closed when the process started is None."""
+    """Return whether a stream is a terminal. The stream may be None, if it was closed when the process started."""
     return stream is not None and stream.isatty()

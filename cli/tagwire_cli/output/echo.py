@@ -17,7 +17,7 @@ from tagwire_cli.paths import given_name
 
 @dataclass
 class Preferences:
-    """The global options of this call of `tagwire`."""
+    """The global options that this run of `tagwire` was given."""
 
     quiet: bool = False
     verbose: bool = False
@@ -29,31 +29,37 @@ PREFERENCES: Final = Preferences()
 
 
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
-    """Print a line. With `err`, print on standard error unless --quiet; with `lines`, keep line breaks and tabs."""
+    """Print a line, with unprintable characters escaped.
+
+    With `err`, it goes to standard error, unless --quiet is given. With `lines`, line breaks and tabs are kept.
+    """
     if err and PREFERENCES.quiet:
         return
     click.echo(printable(given_name(str(text)), keep="\n\t" if lines else ""), err=err)
 
 
 def say_verbose(text: object) -> None:
-    """Print a line on standard error if --verbose is given."""
+    """Print a line on standard error, but only if --verbose is given."""
     if PREFERENCES.verbose:
         say(text, err=True)
 
 
 def say_error(error: object) -> None:
-    """Print an error on standard error. Lines after the first are indented, so that they can't imitate tagwire's."""
+    """Print an error on standard error. Lines after the first are indented, so that they can't imitate tagwire's own
+    lines.
+    """
     first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
 
 
 def say_patch(text: str) -> None:
-    """Print a unified diff unchanged, except that unprintable characters are escaped on a terminal."""
+    """Print a unified diff unchanged. On a terminal, unprintable characters are escaped."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
     click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False)
 
 
 def shown_value(value: object) -> object:
-    """Escape a value for an HTML page. jinja2 calls this as `finalize` for every value."""
-    return printable(value, keep="\n\t") if type(value) is str else value  # tagwire's own Markup is not escaped
+    """Escape unprintable characters in a value for an HTML page. jinja2 calls this for every value, as `finalize`."""
+    # Markup comes from tagwire itself, so it isn't escaped.
+    return printable(value, keep="\n\t") if type(value) is str else value

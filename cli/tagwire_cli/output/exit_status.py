@@ -1,6 +1,6 @@
-"""The exit statuses of commands, as printed by `--help`.
+"""The exit statuses of commands, as listed in their help.
 
-Statuses 0 and 2 mean the same for all commands, so that a script can distinguish findings from wrong usage. The meaning
+0 and 2 have the same meaning for all commands, so that scripts can distinguish findings from wrong usage. The meaning
 of 1 depends on the command.
 """
 

@@ -1,7 +1,8 @@
-"""Print findings about changes: as paragraphs with proofs, as JSON, or as reports for other programs.
+"""Print findings about spec changes, as paragraphs with proofs, as JSON, or as reports for other programs.
 
-A paragraph has the position, the rule and a sentence, followed by the line of the spec. If a change breaks bytes, the
-paragraph also has an example value, its old and new bytes, and the annotated bytes as the other side reads them.
+A paragraph contains the position, the rule and a sentence, followed by the line of the spec. For a change that breaks
+bytes, it also contains an example value, its old and new bytes, and the annotated bytes as a peer with the other spec
+reads them.
 """
 
 import json
@@ -26,7 +27,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs on standard output. Each is a text and a severity, which selects its color."""
+    """Print paragraphs on standard output. Each is given as text and a severity, which selects its color."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)
@@ -43,7 +44,7 @@ def print_findings(texts: Sequence[tuple[str, str]]) -> None:
 
 
 def finding_text(finding: "Finding") -> str:
-    """Return a finding as a paragraph."""
+    """Format a finding as a paragraph."""
     text = (
         _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
     )
@@ -51,12 +52,12 @@ def finding_text(finding: "Finding") -> str:
 
 
 def _placed_text(finding: "Finding") -> str:
-    """Return the finding as text with its position, source line and caret, in the form of other spec problems."""
+    """Format a finding with its position, source line and caret, like other spec problems."""
     from tagwire_generator.diagnostics.problems import Problem, render
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # `render` prints it unchanged
+        severity=cast(Any, finding.severity),  # not one of Problem's severities, but `render` prints any string
         file=finding.file,
         line=finding.line,
         column=finding.column,
@@ -72,7 +73,7 @@ def _prefix(finding: "Finding") -> str:
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
-    """Return an excused finding as a paragraph that ends with the reason for the exception."""
+    """Format a finding that an exception excuses. The paragraph ends with the reason for the exception."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
@@ -81,7 +82,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return the message, versions and field that a finding is about, as the beginning of its sentence."""
+    """Return the message, versions and field of a finding, as the beginning of its sentence."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()
@@ -111,12 +112,12 @@ def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
 
 
 def report_of(finding: "Finding") -> Report:
-    """Convert a finding to a report for other programs."""
+    """Convert a finding to a report that other programs can read."""
     return of_change(finding, _subject(finding) + finding.message)
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
-    """Return the totals, such as `2 wire, 1 source and 1 excused in 3 messages`."""
+    """Return the number of findings by kind, such as `2 wire, 1 source and 1 excused in 3 messages`."""
     from tagwire_generator.evolution import SEVERITIES
 
     numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]

@@ -1,4 +1,4 @@
-"""Options of `tagwire log dump`: the record filter, and templates for lines."""
+"""Option types for `tagwire log dump`: times, templates for lines, and the record filter."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "\\": "\\"}
 
 
 class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """An option for a time: milliseconds since 1970, or ISO 8601, in UTC if there is no zone."""
+    """A click parameter type for a time: milliseconds since 1970, or ISO 8601. Without a time zone, it is UTC."""
 
     name = "time"
 
@@ -53,7 +53,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """Selects the records to print. A bound of None does not apply."""
+    """Selects the records to print. A limit of None doesn't restrict anything."""
 
     start_offset: int | None = None
     end_offset: int | None = None
@@ -67,14 +67,14 @@ class RecordFilter:
     """How many more records to print."""
 
     def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
-        """Return a function that selects the records of a batch to print; None to print all."""
+        """Return a function that tests whether to print a record of this batch; None if all of them are printed."""
         others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
         if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
             return lambda record: self._keeps(record, begin)
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
-        """Return whether neither this batch nor any later batch has records to print."""
+        """Return whether there is nothing more to print: no record in this batch or in any later batch."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
     def _keeps(self, record: Record, begin: int | None) -> bool:

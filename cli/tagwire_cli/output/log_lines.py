@@ -1,4 +1,4 @@
-"""Write the output of `tagwire log dump` batch by batch, as lines of JSON or tab-separated text.
+"""Write the output of `tagwire log dump`, batch by batch, as lines of JSON or tab-separated text.
 
 This module is separate from the command, because importing the log readers would slow down the command's help.
 """
@@ -39,7 +39,7 @@ _OF_RECORDS: Final = ("has headers", "tombstone")
 
 
 class DumpOptions(NamedTuple):
-    """Which records to print, and in which form."""
+    """Which records to print, and how."""
 
     format: FormatSet
     limits: Limits
@@ -57,7 +57,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch, then yield its size in bytes. If there is an error, earlier lines are written.
+    """Write the lines of each batch, then yield its size in bytes. Lines before an error are still written.
 
     Raises LogError.
     """
@@ -77,7 +77,7 @@ def dump(
 def _batches(
     found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """Yield the batches to print, with their segments and positions."""
+    """Yield the batches to print, each with its segment and its position."""
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
@@ -88,7 +88,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return a function that adds the decoded message of a record to its line; None if there is nothing to decode."""
+    """Return a function that decodes a record's message for its output line; None if the batch has no such messages."""
     registry, is_control = options.registry, batch.is_control
     registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
@@ -101,16 +101,17 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
             return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
-        # A record that can't be decoded may contain a secret, so its value is hidden.
+        # If a record can't be decoded, it may contain a secret, so hide its value.
         return {"message": "null"} | ({"value": json.dumps(HIDDEN)} if hides() and log == "cluster" else {})
 
     return message
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return a record's decoded message as JSON members for its line. Sensitive values and their bytes are hidden.
+    """Return a record's decoded message as JSON members of its output line.
 
-    Numbers that have names in registers are replaced by their names.
+    `registers` are tables of named numbers; such numbers are replaced by their names. Sensitive values, and bytes that
+    contain them, are hidden.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
@@ -131,7 +132,7 @@ def _registers(registry: Registry) -> dict[str, type[Register]]:
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
-    """Return a function that fills in the template from the cells of a record."""
+    """Return a function that fills in the template with the cells of a record's line."""
     name = partition_name(segment.path.absolute().parent)
     whole = {
         "file": given_name(segment.name),
@@ -151,7 +152,8 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield a line for each record. `line` makes the line from the record's cells; by default, tabs separate them."""
+    """Yield an output line for each record. `line` formats the record's cells; by default, they are separated by tabs.
+    """
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -178,7 +180,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return the names of a record's attributes, even in a format that has no bits for them."""
+    """Return the names of a record's attributes. They don't depend on whether its format has bits for them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])
@@ -188,7 +190,9 @@ def _of_record(record: Record) -> list[str]:
 
 
 def _cell(value: bytes | str | int | None) -> str:
-    """Return printable text unchanged, null as <null>, and other bytes as hex in angle brackets."""
+    """Return a key or value for printing: null as <null>, printable text unchanged, other bytes as hex in angle
+    brackets.
+    """
     if value is None:
         return "<null>"
     if isinstance(value, int):

@@ -1,7 +1,7 @@
-"""Draw progress bars for long work on standard error, if it is a terminal.
+"""Draw progress bars on standard error, if it is a terminal.
 
-Lines may be printed to the same terminal. Code that prints them first removes the bar (`clear_bar`), and the next
-progress draws the bar again below the lines. There is no bar while lines keep coming, since it would only flicker.
+Output may go to the same terminal. Before printing, code removes the bar (`clear_bar`); the next progress call draws it
+again below the new lines. If a command prints all the time, there is no bar, because it would only flicker.
 """
 
 import sys
@@ -26,10 +26,10 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function that is called with (done, total) and draws a bar; None without a terminal.
+    """Yield a function to call with (done, total), which draws a progress bar; None without a terminal.
 
-    There is no background thread: the bar is drawn during these calls, so the work may fork. The bar is removed at the
-    end. With `prints_all_along`, there is no bar if standard output is a terminal.
+    The bar is drawn only during these calls, without a background thread, so the work may fork. It is removed at the
+    end. `prints_all_along` is for work that prints continuously: there is then no bar if standard output is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
@@ -42,7 +42,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         yield None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(  # standard output is not redirected, so that it stays separate
+    bar = Progress(  # rich would otherwise redirect standard output, which must stay separate
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     row = bar.add_task(printable(label))
@@ -54,7 +54,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # draws the bar again after `clear_bar`
+            bar.start()  # if `clear_bar` removed the bar, draws it again
             bar.refresh()
 
     _bars.append(bar)
@@ -66,6 +66,6 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
 
 def clear_bar() -> None:
-    """Remove the visible bar. Code that prints lines calls this first."""
+    """Remove the bar, if one is visible. Called before lines are printed."""
     for bar in _bars:
         bar.stop()

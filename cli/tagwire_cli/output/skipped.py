@@ -15,14 +15,14 @@ _MOST: Final = 100
 
 
 class Skipped:
-    """A callback for the error of each part that is left out of a log. Call `end` after reading."""
+    """A callback that is called with the error for each part that is left out. Call `end` after reading."""
 
     def __init__(self) -> None:
         self.count = 0
         self._last = ""
 
     def __call__(self, error: "LogError | LogPathError") -> None:
-        if str(error) == self._last:  # the same error again, because a batch may be read twice
+        if str(error) == self._last:  # a batch may be read twice, with the same error
             return
         self._last = str(error)
         self.count += 1
@@ -30,7 +30,9 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report how many more parts were left out. Raises click's Exit with 1 if there were any."""
+        """Report how many parts were left out without a message. Raises click's Exit with status 1 if any were left
+        out.
+        """
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

@@ -1,6 +1,6 @@
 """Print tables, JSON and exact bytes on standard output.
 
-On a terminal, rich draws the tables. Elsewhere, they are plain aligned text with one line per row, for grep and logs.
+On a terminal, rich draws tables. Elsewhere, they are plain aligned text with one line per row, as grep and logs need.
 """
 
 import json
@@ -43,7 +43,7 @@ class Column:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table of rows below the column titles."""
+    """Print a table with column titles."""
     clear_bar()
     rows = [[printable(given_name(cell)) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
@@ -64,7 +64,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """Shorten long cells, then leave out the columns that don't fit next to those before them."""
+    """Fit a table to a width: shorten long cells, then drop each column for which no room is left."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
     for number, each in enumerate(cells):
@@ -77,7 +77,8 @@ def fitted(
             widths[number] = max(_LONG if is_path else _SHORT, widths[number] - excess)
             cells[number] = [_shortened(cell, widths[number], is_path=is_path) for cell in each]
     words = [max(len(word) for cell in each for word in [*cell.split(), ""]) for each in cells]
-    widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]  # prose is wrapped
+    # Prose can be wrapped, so its widest word counts.
+    widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]
     kept, left = [0], width - widths[0]
     for number in range(1, len(columns)):
         if len(_GAP) + widths[number] <= left:
@@ -98,7 +99,9 @@ def _shortened(cell: str, width: int, *, is_path: bool) -> str:
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal, or wider so that no word is split: a split path can't be copied."""
+    """Print a table as wide as the terminal. It gets wider if a word would be split, because a split path can't be
+    copied.
+    """
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -114,14 +117,14 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
         wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
-        table.add_row(*map(Text, row))  # Text objects, so that rich doesn't parse cells as markup
+        table.add_row(*map(Text, row))  # Text objects keep rich from parsing cells as markup
     console = Console(file=sys.stdout, highlight=False)
     console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
     console.print(table)
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys such as `new_batches` to `newBatches`, at any depth; the keys of `_COUNTS` members are kept."""
+    """Convert dict keys such as `new_batches` to `newBatches`, at any depth, except within the values in `_COUNTS`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
@@ -136,9 +139,9 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print values as `write_json` does, but keep only one value in memory.
+    """Print a list of values as `write_json` does, but keep only one of them in memory.
 
-    Lists in a value may be lazy, since the encoder only iterates over them.
+    Lists within a value may be lazy, because the encoder only iterates over them.
     """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
@@ -163,25 +166,27 @@ def write_json_text(text: str) -> None:
 
 
 def write_line(text: str) -> None:
-    """Print text as one line in UTF-8, on any terminal. Unprintable characters except tabs are escaped."""
+    """Print a line of text in UTF-8, regardless of the terminal's encoding. Unprintable characters are escaped, except
+    tabs.
+    """
     write_bytes(printable(given_name(text), keep="\t").encode() + b"\n")
 
 
 def write_bytes(data: bytes) -> None:
-    """Print exactly these bytes on standard output."""
+    """Print bytes on standard output unchanged."""
     clear_bar()
     click.echo(data, nl=False)
 
 
 def refuse_terminal() -> None:
-    """Raise click.UsageError if standard output is a terminal, for commands that write bytes."""
+    """Raise click.UsageError if standard output is a terminal. Commands that write raw bytes call this."""
     if is_terminal(sys.stdout):
         raise click.UsageError("the output is binary: use --hex, or redirect it to a file or a pipe.")
 
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """Yield a function like `write_bytes` that buffers its output, for thousands of calls."""
+    """Yield a function that writes bytes as `write_bytes` does, but with a buffer, for thousands of calls."""
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:  # standard output was closed when the process started
         yield write_bytes

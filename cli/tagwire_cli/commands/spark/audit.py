@@ -88,7 +88,7 @@ def command(
 
 
 def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Print a row for each hidden folder that a write left behind."""
+    """Print a table row for each hidden folder that an unfinished write left behind."""
     from tagwire_spark.files.leftovers import leftovers
     from tagwire_spark.files.store import StorageOptions
 
@@ -104,7 +104,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
 
 
 def _in_utc(value: Any) -> Any:
-    """Return a time as a string in UTC, other values unchanged. Spark returns local times without a zone."""
+    """Format a time as a string in UTC. Spark returns local times without a time zone. Other values are unchanged."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 

@@ -1,4 +1,4 @@
-"""`tagwire spark export`: export logs to Parquet in a form that can be restored exactly."""
+"""`tagwire spark export`: export logs to Parquet, so that `tagwire spark import` can restore them exactly."""
 
 from collections.abc import Sequence
 from pathlib import Path
