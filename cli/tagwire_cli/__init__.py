@@ -1,2 +1,1 @@
-"""The `tagwire` command line. It requires the extra `cli`; commands that read specs also require the extra `generate`.
-"""
+"""The `tagwire` command line. Requires the extra `cli`; commands that read specs also require `generate`."""

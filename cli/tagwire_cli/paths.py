@@ -51,10 +51,9 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """Create a parameter type for files, folders or both.
+        """With `allow_dash`, `-` is passed to the command unchanged.
 
-        With `allow_dash`, `-` is passed to the command, which reads standard input. With `stdin_name`, standard input
-        is copied to a file with that name, and its path is passed instead.
+        With `stdin_name`, `-` is replaced by a temporary copy of standard input with that file name.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

@@ -1,5 +1,4 @@
-"""Run `tagwire spark` with the arguments of this script, whose path `tagwire spark --script` prints for spark-submit.
-"""
+"""Run `tagwire spark` with this script's arguments. `tagwire spark --script` prints its path, for spark-submit."""
 
 import sys
 

@@ -52,9 +52,7 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    The session comes from `spark-submit`, or is local or on a Spark Connect server.
-
-    Raises PipelineError if Spark fails.
+    The session is from `spark-submit`, local, or on a Spark Connect server. Raises PipelineError if Spark fails.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -62,8 +60,7 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            # Erases Spark's progress bar, which otherwise stays on the screen after a failed job.
-            if sys.stderr.isatty():
+            if sys.stderr.isatty():  # erases the progress bar that Spark leaves on the screen after a failed job
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 
@@ -79,8 +76,7 @@ def _builder(
     where = master or "local[*]"
     if where.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect to the driver
-    # Keeps progress bars out of files and pipes.
-    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # files and pipes get no bars
     return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 

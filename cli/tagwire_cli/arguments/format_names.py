@@ -13,8 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for the name of a record format. Input options also accept `auto`, and names with commas.
-    """
+    """A click parameter type for the name of a record format. Input options also accept `auto` and several names."""
 
     name = "format"
 
@@ -42,10 +41,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the set of formats that a reader accepts, given the option values.
-
-    Raises click.UsageError for `only` without a format name.
-    """
+    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:

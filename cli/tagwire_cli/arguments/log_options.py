@@ -15,9 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """Add the argument PATH... for existing paths; `-` means a segment on standard input. The command gets Path
-    objects.
-    """
+    """Add the argument PATH..., for existing paths or `-` (a segment on standard input). Passes Path objects."""
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
@@ -39,9 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. It makes the formats of `format_option` accept everything that Kafka's reader
-    accepts.
-    """
+    """Add the option `--lenient`. It makes the formats of `format_option` accept whatever Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in and below folders, and a segment for each file. Raises LogPathError for a folder without
-    any.
-    """
+    """Yield the partitions in and below folders, and files as segments. Raises LogPathError for empty folders."""
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:
@@ -99,9 +97,7 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders at and below `path` that contain partitions, with their targets; empty if `path` is a
-    partition.
-    """
+    """Return the folders at or below `path` that contain partitions, with targets; empty if `path` is a partition."""
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 

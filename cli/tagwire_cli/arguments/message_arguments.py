@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse MESSAGE VERSION from the command line. Return the message class, the version and the remaining words.
-
-    Raises click.UsageError.
-    """
+    """Parse MESSAGE VERSION. Return the message class, version and remaining words. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -29,10 +26,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION from the command line. Return the response class, the version and the remaining words.
-
-    Raises click.UsageError.
-    """
+    """Parse API VERSION. Return the response class, version and remaining words. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a response with a fallback may have another version than the request

@@ -65,8 +65,7 @@ def file_option(function: F) -> F:
 def frames_option(
     kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
 ) -> Callable[[F], F]:
-    """Add the option `--frames` or `--frame`. The command gets its value as `kind`, which is None without the option.
-    """
+    """Add the option `--frames` or `--frame`. The command gets its value as `kind`; None if it is not given."""
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 

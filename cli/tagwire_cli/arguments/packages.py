@@ -72,8 +72,7 @@ def _located(package: str | None) -> str:
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """Return the message with this name. For an unknown name or a record format, raises click.BadParameter with a hint.
-    """
+    """Return the message with this name. Raises click.BadParameter with a hint for other names and record formats."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -82,8 +81,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format with this name. For an unknown name, raises click.BadParameter with a hint.
-    """
+    """Return the message or record format with this name. Raises click.BadParameter with a hint for other names."""
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -95,10 +93,7 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
 
 
 def _record_format_hint(name: str) -> str:
-    """If the name is that of a record format, return a hint with the command that shows it; otherwise return "".
-
-    A format is recognized by its name, such as `v2`, or by its class name.
-    """
+    """Return a hint how to show a record format, given its name (`v2`) or its class name; "" for any other name."""
     import tagwire_records
 
     for known in tagwire_records.registry.names():
@@ -140,8 +135,7 @@ def require_version(message: "type[Message]", version: int) -> None:
 
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
-    """Return the response message of an API. `Metadata`, `MetadataRequest`, `MetadataResponse` or the key name the API.
-    """
+    """Return the response of an API, given as `Metadata`, `MetadataRequest`, `MetadataResponse` or an API key."""
     from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)

@@ -1,5 +1,4 @@
-"""Find the released versions of a folder's specs, in a lock file and in a git revision, for commands that edit specs.
-"""
+"""Find the released versions of a folder's specs, in a lock file and in a git revision."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -28,8 +28,7 @@ class NewLocation(click.Path):
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a JSON object, or @FILE with one. Errors never show the content, which may be secret.
-    """
+    """A click parameter type for a JSON object, or @FILE with one. Errors hide the content, which may be secret."""
 
     name = "json"
 
@@ -74,8 +73,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL that a job creates, and `--work-folder`, in which it is built before an upload.
-    """
+    """Add `--output`, the folder or URL to create, and `--work-folder`, in which it is built before an upload."""
     output = click.option(
         *("--output", "output"),
         required=True,

@@ -49,9 +49,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    """Read the annotated bytes. Raises InputError if the input is too large, so that an endless pipe can't fill the
-    memory.
-    """
+    """Read the annotated bytes. Raises InputError for too much input, so that an endless pipe can't fill the memory."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    # Other runs don't use the cache, because their results would evict these.
+    # Unusual runs don't use the cache, because their results would evict the usual entries.
     is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
@@ -156,10 +156,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """Generate all spec sets, and return for each set the plan of file changes. Nothing is written yet.
-
-    Exits with status 1 if a spec has an error.
-    """
+    """Generate all spec sets, and return the file changes to make in each. Exits with 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -181,10 +178,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """Report files that would be committed with other content than on disk. Return whether there are any.
-
-    This applies only in commit hooks.
-    """
+    """In a commit hook, report files that the commit would lack, or contain in another version. Return whether any."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -169,8 +169,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return, for each range of message versions, the version of a shared struct that it uses; empty for other structs.
-    """
+    """Return which version of a shared struct each range of message versions uses; empty for other structs."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -283,8 +282,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a table row for each field, group of bits and section. Each comes with the field's path, or "-" for other
-    rows.
+    """Yield a table row for each field, group of bits and section, with the field's path or "-".
 
     `groups` collects the groups of bits shown so far, by field and mask, because conditions refer to them.
     """

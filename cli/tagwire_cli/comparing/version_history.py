@@ -33,10 +33,7 @@ class VersionStep:
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Format the releases that have this version, such as `3.0 to 3.4, redefined 3.5`.
-
-        `redefined` means that the version's bytes changed in that release.
-        """
+        """Format this version's releases, such as `3.0 to 3.4, redefined 3.5` if its bytes changed in 3.5."""
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 

@@ -88,10 +88,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return the largest number of bytes per line that leaves room for values in the terminal.
-
-    Also returns whether there is room for types as well.
-    """
+    """Return how many bytes per line leave room for values in the terminal, and whether types also fit."""
     for column in ("value", "type"):
         for count in _FOLDED:
             titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))

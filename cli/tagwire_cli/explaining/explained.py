@@ -53,8 +53,7 @@ class Explained(NamedTuple):
 
 
 class _Children(list[Any]):
-    """The children of a node, as a lazy list of JSON values. Each is created only when it is written, to save memory.
-    """
+    """The children of a node as a lazy list of JSON values. To save memory, each is created only when it is written."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()

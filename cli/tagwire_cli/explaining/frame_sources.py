@@ -34,10 +34,7 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Return whether the input is a stream of frames: whether their sizes lead exactly to its end.
-
-    Random bytes pass this test with a probability of one in 2^32.
-    """
+    """Return whether frame sizes lead exactly to the end of the input. For random bytes, the odds are 1 in 2^32."""
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:
@@ -47,10 +44,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream.
-
-    Raises DecodeError, after the last complete frame, for an invalid size or a truncated frame.
-    """
+    """Yield the frames of a stream. Then raises DecodeError if there is an invalid size or a truncated frame."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -81,10 +75,7 @@ def input_frame(frame: CapturedFrame) -> InputFrame:
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Yield the frames with the given numbers, such as `1,4-6,9-`; None selects all.
-
-    Raises click.BadParameter for any other string.
-    """
+    """Yield the frames with these numbers, such as `1,4-6,9-`; None selects all. Raises click.BadParameter."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

@@ -56,8 +56,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
 
 
 def looks_like_hex(data: bytes) -> bool:
-    """Return whether the bytes look like hex text: at least four pairs of hex digits, and otherwise only white space.
-    """
+    """Return whether bytes look like hex text: at least four pairs of hex digits, with nothing but white space."""
     return _HEX_TEXT.fullmatch(data) is not None
 
 

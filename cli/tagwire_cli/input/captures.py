@@ -55,8 +55,7 @@ def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:
-    """Yield the frames that match a `--where` filter; None selects all. Raises BadParameter, InputError, CaptureError.
-    """
+    """Yield frames that match a `--where` filter, or all for None. Raises BadParameter, InputError, CaptureError."""
     test = None if where is None else frame_test(registry, where)
     return (frame for frame in captured_frames(file, registry, port=port) if test is None or test(frame))
 
@@ -76,9 +75,7 @@ def digest(frame: "CapturedFrame") -> str:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Return the reasons why frames are invalid, by frame hash, from the file next to a capture; empty if there is
-    none.
-    """
+    """Return the known reasons why frames of a capture are invalid, by frame hash; empty if no file lists them."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())
@@ -92,8 +89,7 @@ def read_faults(captures: Path) -> dict[str, str]:
 
 
 def round_trip(registry: "Registry", captured: "CapturedFrame") -> bytes:
-    """Decode the header and body of a frame strictly, and encode them again. Raises TagwireError for an invalid frame.
-    """
+    """Decode the header and body of a frame strictly, and encode them again. Raises TagwireError if one is invalid."""
     frame = captured.decode()
     encode = registry.encode_request if captured.is_request else registry.encode_response
     return encode(frame.message, frame.version, header=frame.header)

@@ -1,7 +1,7 @@
-"""Decode pasted bytes, which may be raw bytes or text that a tool printed.
+"""Decode pasted input: raw bytes, or text in which a tool printed bytes.
 
-The encoding is detected by the characters: text that is entirely a dump, hex or base64 is decoded, and everything else
-is raw bytes. Real messages contain zero bytes, so they are not mistaken for text.
+The encoding is detected. Input that is entirely text in one of these forms is decoded, and anything else is raw bytes.
+Real messages contain zero bytes, so they are not mistaken for text.
 
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
     dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
@@ -53,8 +53,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def text_hint(data: bytes) -> str:
-    """If undecodable bytes look like text from a tool, return a hint about commands that read such text; otherwise "".
-    """
+    """If undecodable bytes look like text from a tool, return a hint which command reads such text; otherwise ""."""
     if looks_like_hex(data):
         return HEX_HINT
     if kind := capture_kind(data):

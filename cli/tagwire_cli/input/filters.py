@@ -69,11 +69,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Parse a term's ranges, such as `3`, `3-5` or `3-`. Return the first and last number of each; None for an open
-    end.
-
-    Raises FilterError.
-    """
+    """Parse ranges such as `3`, `3-5` or `3-` to first and last numbers; None is an open end. Raises FilterError."""
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -140,8 +136,7 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
-    """Raise FilterError for an unknown error name. Any error number is accepted, because newer brokers have new errors.
-    """
+    """Raise FilterError for an unknown error name. Unknown numbers are accepted, since newer brokers add errors."""
     register = error_register(registry)
     if register is None:
         raise FilterError("error=: this package has no register of error codes")

@@ -57,8 +57,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses. `api_of` returns the API key and version of the request that a response answers.
-    """
+    """Return a decoder of responses. `api_of` returns the API key and version of the request for a response."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -123,8 +122,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text that begins with the members in `first`. The header is always printed without loss.
-    """
+    """Return a frame as JSON text that begins with the members in `first`. Its header is always printed losslessly."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
@@ -146,9 +144,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Return a message's header: the given fields, the message's API key and version, and defaults for all other
-    fields.
-    """
+    """Return a header with the given fields and the message's API key and version. All other fields have defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

@@ -22,10 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with `place`, such as `frame 3`. "" means that `data` is the whole input.
-
-    If `data` looks like text from a tool, such as hex, a decoding error is replaced by a hint.
-    """
+    """Prefix errors in the block with `place`, such as `frame 3`; if `data` looks like text, raise a hint instead."""
     try:
         yield
     except TagwireError as error:
@@ -37,9 +34,7 @@ def at(place: str, data: bytes = b"") -> Generator[None]:
 
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the frames of a stream without their sizes. Raises InputError if a frame is truncated or its size is
-    invalid.
-    """
+    """Yield the frames of a stream, without their sizes. Raises InputError for a truncated frame or an invalid size."""
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):

@@ -20,8 +20,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """The requests of a connection. Calling this object with a response returns the API of the request that it answers.
-    """
+    """The requests of a connection. Calling this object with a response returns the response's API."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file

@@ -1,5 +1,4 @@
-"""Read the input of `get` and `set`: a single message, or a stream of frames, some of which contain the selected
-message.
+"""Read the input of `get` and `set`: a single message, or a stream of frames with the selected message in some.
 
 `get` skips frames of other APIs, and `set` copies them unchanged.
 """
@@ -69,10 +68,7 @@ class Selected:
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return a message's bytes after replacing each selected value by what `function` returns.
-
-        Raises DecodeError, EncodeError.
-        """
+        """Return a message's bytes with the selected values replaced by `function`. Raises DecodeError, EncodeError."""
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
         made: bytes = rewrite(*words, function, limits=self._limits)
@@ -108,10 +104,7 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """If the arguments seem to be in the wrong order, return a hint; otherwise "".
-
-    They seem so if one of them is a file, or if none is a version.
-    """
+    """Return a hint about the order of arguments if one is a file, or if none is a version number; otherwise ""."""
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""

@@ -95,10 +95,7 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream.
-
-    --color decides; without it, NO_COLOR and FORCE_COLOR; without these, whether the stream is a terminal.
-    """
+    """Return whether to color a stream, by --color, or else by NO_COLOR and FORCE_COLOR, or else for a terminal."""
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):

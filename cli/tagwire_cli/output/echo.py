@@ -1,8 +1,7 @@
-"""Print text safely: untrusted names, paths and values can't send control codes or imitate tagwire's own lines.
+"""Print text safely, so that untrusted names, paths and values can't send control codes or imitate tagwire's lines.
 
-A folder may be called `\\x1b[2J`, or its name may contain a line break and a fake
-finding. So `say` prints all text, and escapes unprintable characters.
-`tagwire_cli.output.tables.write_bytes` prints exact bytes.
+A folder may be called `\\x1b[2J`, or its name may contain a line break and a fake finding. So all text is printed by
+`say`, which escapes unprintable characters. `tagwire_cli.output.tables.write_bytes` prints bytes unchanged.
 """
 
 import sys
@@ -45,9 +44,7 @@ def say_verbose(text: object) -> None:
 
 
 def say_error(error: object) -> None:
-    """Print an error on standard error. Lines after the first are indented, so that they can't imitate tagwire's own
-    lines.
-    """
+    """Print an error on standard error. Later lines are indented, so that they can't imitate tagwire's own lines."""
     first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)

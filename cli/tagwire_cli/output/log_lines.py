@@ -152,8 +152,7 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield an output line for each record. `line` formats the record's cells; by default, they are separated by tabs.
-    """
+    """Yield an output line for each record. `line` formats the record's cells; by default, tabs separate them."""
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -190,9 +189,7 @@ def _of_record(record: Record) -> list[str]:
 
 
 def _cell(value: bytes | str | int | None) -> str:
-    """Return a key or value for printing: null as <null>, printable text unchanged, other bytes as hex in angle
-    brackets.
-    """
+    """Format a key or value: null as <null>, printable text unchanged, and other bytes as hex in angle brackets."""
     if value is None:
         return "<null>"
     if isinstance(value, int):

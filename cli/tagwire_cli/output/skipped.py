@@ -30,9 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report how many parts were left out without a message. Raises click's Exit with status 1 if any were left
-        out.
-        """
+        """Report how many more parts were left out. Raises click's Exit with status 1 if any parts were left out."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

@@ -99,9 +99,7 @@ def _shortened(cell: str, width: int, *, is_path: bool) -> str:
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal. It gets wider if a word would be split, because a split path can't be
-    copied.
-    """
+    """Print a table as wide as the terminal, or wider if a word would be split: a split path can't be copied."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
@@ -124,7 +122,7 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert dict keys such as `new_batches` to `newBatches`, at any depth, except within the values in `_COUNTS`."""
+    """Convert dict keys such as `new_batches` to `newBatches`, at any depth but not within `kept` and `removed`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
@@ -166,9 +164,7 @@ def write_json_text(text: str) -> None:
 
 
 def write_line(text: str) -> None:
-    """Print a line of text in UTF-8, regardless of the terminal's encoding. Unprintable characters are escaped, except
-    tabs.
-    """
+    """Print a line of text in UTF-8, on any terminal. Unprintable characters are escaped, except tabs."""
     write_bytes(printable(given_name(text), keep="\t").encode() + b"\n")
 
 

@@ -71,10 +71,7 @@ def _text(value: Any) -> str:
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file has changed since planning.
-
-    A file that may grow must still have at least the bytes up to `end`.
-    """
+    """Raise PipelineError if a file changed since planning. If it may grow, it must still reach at least to `end`."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -90,10 +87,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 
 
 def growing_state(data: FileBytes) -> FileState:
-    """Return the state of a local file that may grow, including checksums of its first and last bytes.
-
-    Raises LogPathError.
-    """
+    """Return the state of a local file that may grow, with checksums of both ends. Raises LogPathError."""
     state = state_of_status(data.status())
     return state._replace(ends=_ends(data, state.size))
 

@@ -156,10 +156,7 @@ class RemoteBytes(FileBytes):
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Return `size` bytes from position `start`, or fewer at the end of the file.
-
-        Raises PipelineError, LogPathError.
-        """
+        """Return `size` bytes from `start`, or fewer at the end of the file. Raises PipelineError, LogPathError."""
         parts, end = [], min(start + size, self._size)
         while start < end:
             block = self._block(start)
@@ -180,10 +177,7 @@ class RemoteBytes(FileBytes):
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the block that contains a position, and start fetching the next blocks.
-
-        Returns None outside the sequential range.
-        """
+        """Return the block that contains a position, or None if none does, and start fetching the next blocks."""
         blocks = self._blocks
         # Keeps the block before `position`, where a batch may begin.
         while len(blocks) > 1 and blocks[1].end <= position:

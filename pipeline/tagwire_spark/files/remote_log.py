@@ -131,10 +131,7 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in the parent folder of a partition that is about to be listed.
-
-        Does nothing without permission to list the parent folder.
-        """
+        """Before a partition is listed, record the commit marks in its parent folder, if that may be listed."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:

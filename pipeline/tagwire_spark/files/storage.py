@@ -74,10 +74,7 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow, for a local file with checksums of its first and last bytes.
-
-        Raises LogPathError.
-        """
+        """Return the state of a file that may grow. Local files get checksums of both ends. Raises LogPathError."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
@@ -330,10 +327,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the file system, and its URL.
-
-        `folder` is a path in the tree, or the parent of the tree's root.
-        """
+        """Return a folder's remote name and its URL. `folder` is a path in the tree, or the parent of its root."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -366,10 +360,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return the URL of a parent folder in two parts.
-
-    The second part is the container that the path is in, such as `::/path/of.zip`; it is "" without a container.
-    """
+    """Return a parent folder's URL in two parts. The second is the URL's container (`::/path/of.zip`) or ""."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

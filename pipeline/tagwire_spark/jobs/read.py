@@ -78,10 +78,7 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Return a DataFrame, computed by workers, that contains the splits of a query, several per row.
-
-    Raises PipelineError.
-    """
+    """Return a DataFrame that contains a query's splits, several per row. Workers compute it. Raises PipelineError."""
     units = _units(query)
     if not units:  # there are no partitions if a write had no rows
         return spark.createDataFrame([], _PLAN)

@@ -57,10 +57,7 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch that contains `offset` or, if no batch does, after the next batch.
-
-    Raises LogError.
-    """
+    """Return the end offset of the batch that contains `offset`, or of the next one if none does. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 

@@ -56,10 +56,7 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return the current facts about a partition, from the cache if it is unchanged.
-
-        Raises LogPathError and any error of the function that computes them.
-        """
+        """Return the facts about a partition, cached if it is unchanged. Raises LogPathError, and errors of `look`."""
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
         if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):

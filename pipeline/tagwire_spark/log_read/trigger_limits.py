@@ -75,10 +75,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit; empty if everything fits in the limit.
-
-    A share is proportional to the partition's backlog, and at least 1.
-    """
+    """Return each partition's share of a limit: in proportion to its backlog, at least 1; empty if everything fits."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

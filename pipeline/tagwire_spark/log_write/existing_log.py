@@ -47,10 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of an existing log to which batches in a format are to be appended; None if there is no log.
-
-    Raises PipelineError.
-    """
+    """Return the end of an existing log, for appending in a format; None if there is no log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -58,10 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the transactions in an existing log to which batches in a format are to be appended.
-
-    Raises PipelineError.
-    """
+    """Return the transactions in an existing log, for appending in a format. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:

@@ -43,10 +43,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch that a write's options identify, on a worker; None without the option batchId.
-
-    Raises PipelineError.
-    """
+    """Return the micro-batch given in a write's options, on a worker; None without batchId. Raises PipelineError."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()

@@ -154,9 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in and below the paths, and yield their reports. Also copy the broker's files in log
-    folders.
-    """
+    """Compact all partitions in the paths and yield their reports. Also copy the broker's files in log folders."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 

@@ -114,9 +114,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in and below the paths, and yield the reports. Also copy the broker's files in log
-    folders.
-    """
+    """Convert all partitions in the paths and yield their reports. Also copy the broker's files in log folders."""
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
