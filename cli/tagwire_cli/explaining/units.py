@@ -80,10 +80,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain an input of a known kind. Return whether it has many frames, and an iterator of explained units.
-
-    Raises InputError, UsageError.
-    """
+    """Return whether an input has many frames, and an iterator of explained units. Raises InputError, UsageError."""
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, settings.registry, settings.where)
@@ -171,10 +168,7 @@ def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
-    """Return a function that explains a message or response of the version on the command line.
-
-    Also returns the words after the version.
-    """
+    """Return a function that explains the given message or response, and the words after its name and version."""
     if settings.kind == "response":
         message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY

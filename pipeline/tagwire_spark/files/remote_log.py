@@ -106,10 +106,10 @@ class RemotePartition(Partition):
 
 # Detect listings of object storage that may show part of a commit.
 #
-# Object storage has no locks, and a long listing takes many requests. But each commit leaves marks in its log folder. A
-# manifest exists from before the first object is copied until after the last one, and `_SUCCESS` is then replaced. So
-# if a listing shows no manifest, and the folder's marks are unchanged after it, the listing shows no part of a commit.
-# The marks are checked if `kafka_log` has written to the listed folder, or if the listing took several requests.
+# Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
+# While a commit copies objects, there is a manifest in its log folder. Afterwards, `_SUCCESS` is a different object.
+# If a listing shows no manifest, and `_SUCCESS` is still the same object afterwards, it shows no part of a commit.
+# This is checked if `kafka_log` has written to the listed folder, or if the listing took several requests.
 
 _ONE_REQUEST: Final = 1000
 """Maximum number of objects that one S3 listing request returns; a single request is atomic."""

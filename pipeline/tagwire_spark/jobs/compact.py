@@ -87,8 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log is already compacted, compaction needs the keys in the rest, and tasks only pass on
-        # offsets.
+        # If a part was compacted before, the keys after it are needed, not only offsets, so one task does all work.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -219,12 +218,12 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The worker's part of log compaction. A unit of work is a dict whose `do` names the task; results are dicts as well.
+# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
 #
-# summaries   read the batch headers of a segment
-# rewrite     compact segments and write them as one segment
-# carry       copy a segment that is not compacted
-# partition   compact a whole partition
+# A `summaries` unit reads the batch headers of a segment.
+# A `rewrite` unit compacts segments and writes them as one segment.
+# A `carry` unit copies a segment that is not compacted.
+# A `partition` unit compacts a whole partition.
 
 
 def do_unit(

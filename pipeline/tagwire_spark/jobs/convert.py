@@ -86,8 +86,7 @@ def _converted(
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     """Convert the segments on workers. Return the units of work and their results."""
-    # Take segments from a generator and free each one at once: a million segment objects would fill the driver's
-    # memory.
+    # Use a generator, so that each segment object is freed at once: a million of them would fill the driver's memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found

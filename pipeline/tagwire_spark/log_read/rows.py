@@ -312,8 +312,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # The first batch beyond the end may only have a wrong offset, since no checksum covers offsets. A second
-            # such batch confirms the end.
+            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset.
+            # Only a second batch beyond the end offset confirms that the end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position

@@ -154,8 +154,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # Either another process committed a write, which no lock prevents, or a broker removed a listed file. List
-            # again.
+            # List again: another process has committed a write, or a broker has removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 

@@ -151,11 +151,10 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 #
-# A task numbers the rows of a partition from the end of the log. Other tasks may use the same offsets for their rows,
-# and the log may have grown by the time of the commit. So the driver renumbers whole segments to later offsets. In
-# formats that store one base offset per batch outside of the checksum, and all other offsets relative to the base
-# offset, this changes eight bytes per batch. Offsets in index files are relative to the segment's first offset, so only
-# the file names of indexes change.
+# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
+# The log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets.
+# If a batch stores its other offsets relative to a base offset outside of the checksum, only eight bytes change.
+# Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
 _OFFSET: Final = Struct(">q")
 

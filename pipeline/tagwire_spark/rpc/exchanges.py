@@ -210,8 +210,8 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
 
 # Read captured frames from files, in capture order.
 #
-# `tagwire.captures` reads JSON lines and network captures. Rows of Parquet files have the fields of JSON lines, and may
-# have the frame as bytes in `data` instead of `hex`.
+# `tagwire.captures` reads JSON lines and network captures; this module also reads Parquet files.
+# A row in Parquet has the fields of a JSON line, but may have the frame as bytes in `data` instead of `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000
