@@ -46,7 +46,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections of the help, aligned. Each command is shown with the whole first sentence of its help."""
+        """Write the help sections, with aligned columns. Each command is shown with the first sentence of its help."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

@@ -1,6 +1,6 @@
 """Check and convert the options of functions and sources, which Spark passes as strings.
 
-As in Spark's own sources, the case of option names is ignored. Unknown names are rejected, because a misspelled option
+As in Spark's own sources, option names are not case-sensitive. Unknown names are rejected, because a misspelled option
 would silently have no effect.
 """
 

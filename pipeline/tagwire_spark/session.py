@@ -76,7 +76,7 @@ def _builder(
     where = master or "local[*]"
     if where.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect to the driver
-    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # files and pipes get no bars
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no progress bars in files and pipes
     return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 

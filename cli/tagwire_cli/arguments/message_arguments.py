@@ -35,7 +35,7 @@ def response_of(
 
 
 def example_of(registry: "Registry") -> str:
-    """Return an example of MESSAGE VERSION, with a message that the package has."""
+    """Return MESSAGE VERSION for some message that the package has, as an example in errors."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 

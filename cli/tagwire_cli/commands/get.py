@@ -88,7 +88,7 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """For each selected value, return the version of the structs in it."""
+    """For each selected field, return the struct version that its values have in this message version."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 

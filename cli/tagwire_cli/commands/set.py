@@ -95,7 +95,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Return whether the values at a path are strings in JSON."""
+    """Return whether JSON represents the values at a path as strings."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 

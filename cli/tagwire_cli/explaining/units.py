@@ -143,7 +143,7 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
-    """Yield the explanation of every frame. For a frame that can't be explained, this is the error."""
+    """Yield an explanation of every frame. A frame that can't be explained yields its error instead."""
     while True:
         try:
             frame = next(frames, None)

@@ -1,4 +1,4 @@
-"""Read the input of `get` and `set`: a single message, or a stream of frames with the selected message in some.
+"""Read the input of `get` and `set`: a message, or a stream of frames, some of which contain the selected message.
 
 `get` skips frames of other APIs, and `set` copies them unchanged.
 """

@@ -63,7 +63,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # a circular import: `tables` imports this module
+    from tagwire_cli.output.tables import write_json  # imported here, because `tables` imports this module
 
     write_json([problem.as_dict() for problem in problems])
 
@@ -104,5 +104,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. The stream may be None, if it was closed when the process started."""
+    """Return whether a stream is a terminal. The stream is None if it was closed when the process started."""
     return stream is not None and stream.isatty()

@@ -33,7 +33,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3
 
 
 class Template(click.ParamType):  # type: ignore[type-arg]
-    """An option for a text with {names} of record values. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
+    """A parameter type for a line template with {names}. \\t, \\n and \\\\ are a tab, a line break and a backslash."""
 
     name = "template"
 
@@ -53,7 +53,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """Selects the records to print. A limit of None doesn't restrict anything."""
+    """The conditions that a record must meet to be printed. None means no condition."""
 
     start_offset: int | None = None
     end_offset: int | None = None

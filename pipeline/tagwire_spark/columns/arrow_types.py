@@ -96,7 +96,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether `spark_side` converts the data of a column of this type, and doesn't only rename fields."""
+    """Return whether `spark_side` converts the data of a column of this type, rather than only renaming fields."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

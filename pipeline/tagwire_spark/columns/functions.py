@@ -135,7 +135,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """Return a constant version and no columns, or None and the column that contains the versions."""
+    """Return the number and no column for a fixed version, or None and the column for a column of versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])

@@ -43,7 +43,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # A null key in a key column becomes b"": if `key` is None, the decoder takes the data for a key.
+        # A null in the key column becomes b"", because without a key, the value itself would be decoded as a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -78,7 +78,7 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """Return a copy of the reading in PERMISSIVE mode, which reports errors in rows instead of raising them."""
+    """Return a copy of the RecordReading in PERMISSIVE mode, which stores errors in rows instead of raising them."""
     return wanted._replace(permissive=True)
 
 

@@ -90,7 +90,7 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    With `is_begun`, raises PipelineError if the job is over. Without it, the job's folder is created if needed.
+    With `is_begun`, raises PipelineError if the job is over. Otherwise, the job's folder is created if needed.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -122,7 +122,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes about micro-batches, by query, that the last finished commit to the job's folder made."""
+    """Return the notes about micro-batches, by query, from the last finished commit in the job's folder."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -222,7 +222,7 @@ def _has_commits(root: str, storage: StorageOptions) -> bool:
 
 
 class _Pending(NamedTuple):
-    """A commit that is claimed but not finished."""
+    """A commit that has been claimed but not finished."""
 
     folder: CommitFolder
     number: int

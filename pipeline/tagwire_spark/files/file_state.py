@@ -26,7 +26,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified"
 
 
 class FileState(NamedTuple):
-    """The size and identity of a file, by which changes are detected."""
+    """The size and identity of a file, used to detect changes."""
 
     size: int
     name: str = ""
@@ -64,7 +64,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Format a time or ETag uniformly: for one file, `info` may give a time in seconds and a listing a datetime."""
+    """Format a time or ETag uniformly, because `info` may return seconds where a listing returns a datetime."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)

@@ -32,7 +32,7 @@ class Leftover(NamedTuple):
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """Return the folders left behind, and those of writes that may still be running. Raises PipelineError."""
+    """Return leftover folders, which may include folders of writes that are still running. Raises PipelineError."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]

@@ -294,7 +294,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError that says that the commit is valid and finishes later."""
+        """Convert an OSError in the block to a PipelineError, which explains that the commit is valid nevertheless."""
         try:
             yield
         except OSError as error:
@@ -346,7 +346,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the name that the staging folder of an undone job gets. It still has a staging folder's suffix."""
+    """Return the name that a staging folder gets when its commit is undone. The suffix stays the same."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 

@@ -3,10 +3,10 @@
 Object storage has no links, renames, moves or locks. But a put can require that an object does not exist
 (`If-None-Match: *`), or is unchanged since it was read (`If-Match`). A commit consists of these steps:
 
-1. The manifest is put under the next number, if that number is free: this put is the commit. 2. Staged objects are
-copied to names that were free before. 3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it:
-this decides that the commit is done. 4. Objects that replace others are copied; then removed objects, the manifest and
-the staged objects are deleted.
+1. The manifest is put under the next number, if that number is free: this put is the commit.
+2. Staged objects are copied to names that were free before.
+3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it: this decides that the commit is done.
+4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
 Another process may repeat each step, even concurrently, because staged objects are kept until the end. If step 2 fails,
 `_SUCCESS` is replaced by a copy that only adds the number and job of the undone commit: this decides that the commit is

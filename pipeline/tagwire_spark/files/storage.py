@@ -93,7 +93,7 @@ class Location:
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
-        """Return the remote file that a path in the local tree stands for. Raises PipelineError."""
+        """Return the remote file that a path in the local tree represents. Raises PipelineError."""
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
@@ -339,12 +339,12 @@ class _Tree:
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
-        """Return the URL that a path in the local tree stands for."""
+        """Return the URL that a path in the local tree represents."""
         relative = path.relative_to(self.root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file, if it exists, that is next to the root in the remote file system. Raises PipelineError."""
+        """Fetch a file next to the root from the remote file system, if it exists. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)

@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If a part was compacted before, the keys after it are needed, not only offsets, so one task does all work.
+        # If part of the log was compacted before, the keys after that part are needed, so one task compacts the log.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -114,7 +114,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit for each segment. It reads the segment's batch headers."""
+        """Return units that each read the batch headers of one segment."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -129,7 +129,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit for each segment to compact. It finds the segment's keys."""
+        """Return units that each find the keys of one segment to compact."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])

@@ -116,7 +116,7 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """Export the segment's rows. Return the table, and the position and reason of each damage.
+        """Export the segment's rows. Return the table, and the position and error of each damaged range.
 
         The table's last rows are written when the caller closes it.
         """
@@ -147,7 +147,7 @@ class _Segment:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Store all bytes of the segment as pieces. Return the number of batches, and of those stored as bytes."""
+        """Store all bytes as pieces. Return the number of batches, and how many of them are stored as bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -221,7 +221,7 @@ class _Pieces:
             self._flush()
 
     def add_file(self, file: int, source: FileBytes) -> None:
-        """Add a piece, or several, with all bytes of a file."""
+        """Add all bytes of a file, as one or more pieces."""
         self.begin(file)
         for start in range(0, len(source), _CHUNK):
             data = source[start : start + _CHUNK]

@@ -106,7 +106,7 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
         made.whole.mkdir()
         try:
             yield made
-        except FileNotFoundError as error:  # raised when the driver copies small files of logs
+        except FileNotFoundError as error:  # raised if a small file disappears while the driver copies it
             raise changed(f"{error.filename}: removed after the job listed it") from None
 
 

@@ -31,7 +31,7 @@ from tagwire_spark.jobs.units import job_inputs, received_folder
 
 
 class ImportReport(NamedTuple):
-    """A file that was restored, and how."""
+    """The result of restoring a file."""
 
     file: Path | str
     bytes: int

@@ -49,9 +49,9 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """A table that `log_state` returns. `state`: the kind of state; `columns`: named as in the topic's messages.
+    """A table that `log_state` returns. Its columns are named as in the topic's messages.
 
-    `rows` returns the rows of the table for a partition's state.
+    `rows` converts the state of one partition to rows.
     """
 
     topic: str

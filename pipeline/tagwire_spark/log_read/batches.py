@@ -52,7 +52,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. A permissive query yields a Damage for the invalid bytes instead.
+    Raises LogError at the first invalid batch. A permissive query yields a Damage object for the invalid bytes instead.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last

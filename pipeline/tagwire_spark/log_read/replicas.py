@@ -1,4 +1,4 @@
-"""Detect replicas: one partition in several broker folders, or in several paths. No record must be read twice."""
+"""Detect replicas of a partition, in several broker folders or paths, so that no record is read twice."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -148,7 +148,7 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the Arrow batches that become full while a split is read, and an error row for each damage.
+        """Yield the Arrow batches that become full while a split is read, and a row for each damaged range.
 
         The remaining rows stay buffered, and `rest` yields them after the last split. Raises LogError after it has
         yielded the rows before the invalid bytes.
@@ -298,9 +298,9 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that become full while a split is read, and each Damage. The other rows stay buffered.
+        """Yield the arrays that become full while a split is read, and a Damage object for each range of invalid bytes.
 
-        Raises LogError.
+        Rows that don't fill an array stay buffered. Raises LogError.
         """
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
@@ -327,7 +327,7 @@ class _SplitPass(Pass):
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, yield a Damage, or yield the buffered rows and then raise the error."""
+        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise the error."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:

@@ -1,4 +1,4 @@
-"""Plan splits on the driver. They determine which bytes of which segments each task reads. Planning reads no records.
+"""Plan, on the driver, which bytes of which segments each task reads: its splits. Planning reads no records.
 
 A split consists of the batches that begin in its byte range; a range may begin at any byte. To find the first batch, a
 task uses the last index entry before the range, provided that a whole batch with the entry's offset is at that

@@ -37,7 +37,7 @@ class ExistingLog(NamedTuple):
 
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
-        """Yield the partition, or None if it doesn't exist. Log errors in the block become PipelineErrors."""
+        """Yield the partition, or None if it doesn't exist. Converts log errors in the block to PipelineError."""
         with ExitStack() as stack:
             try:
                 location = folder_location(str(self), stack, self.storage)
@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of an existing log, for appending in a format; None if there is no log. Raises PipelineError."""
+    """Return the end of the log to which a write in a format appends; None if there is no log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the transactions in an existing log, for appending in a format. Raises PipelineError."""
+    """Return the transactions of the log to which a write in a format appends. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:

@@ -70,7 +70,7 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return these local properties of the current Spark task; empty strings outside of tasks."""
+    """Return the given local properties of the current Spark task; empty strings outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 

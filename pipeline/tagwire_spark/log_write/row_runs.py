@@ -118,9 +118,9 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Return whether a batch has only features that can be converted without Python objects.
+    """Return whether a batch has no values that must be converted one by one.
 
-    These exclude markers, append times, null headers or offsets, and tombstone flags that don't match the values.
+    Such values are markers, append times, null headers or offsets, and tombstone flags that contradict the value.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}

@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and how to write. For None, a column or the default determines the value."""
+    """The log folder or URL to write to, and how to write. For a property that is None, a column or default decides."""
 
     root: str
     format: str | None = None

@@ -165,7 +165,8 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            registry.request_class(frame.data)  # raises for an unknown API, since the start of its body is unknown
+            # Raises an error for an unknown API, because its body can't be located.
+            registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
     except TagwireError as error:

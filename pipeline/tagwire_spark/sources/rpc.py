@@ -178,7 +178,7 @@ def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # relative to the body, but must become relative to the frame
+            if error["offset"] is not None:  # convert the offset in the body to an offset in the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made
