@@ -73,8 +73,8 @@ def work_of(
     """Return the partitions to write for each path. `place` returns the target of a partition.
 
     With `resumes`, partitions whose target exists are skipped; without it, an existing target is an error. Raises
-    LogPathError before anything is written, also for two partitions with one target, a path without partitions, and a
-    file.
+    LogPathError before anything is written, also if two partitions have one target, or if a path has no partitions or
+    is a file.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing

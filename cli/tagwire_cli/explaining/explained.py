@@ -78,7 +78,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, guess: Guess) -> Explained:
     """Explain bytes of a guessed kind, if one candidate is clearly the best.
 
-    Otherwise, a request or batches that can be read up to an error are explained.
+    Otherwise, explain the best candidate if it is a request or batches that can be read up to an error.
     """
     shown = guess.clear
     best = guess.best

@@ -65,7 +65,7 @@ class Input(NamedTuple):
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
     """Return a function that explains one unit, and the remaining words of the command line. Raises click.UsageError.
 
-    For batches, it is None, because the end of a batch is known only after reading it.
+    For batches, the function is None, because the end of a batch is known only after reading it.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)

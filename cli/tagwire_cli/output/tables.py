@@ -137,7 +137,7 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print a list of values as `write_json` does, but keep only one of them in memory.
+    """Print values as `write_json` does, but keep only one of them in memory at a time.
 
     Lists within a value may be lazy, because the encoder only iterates over them.
     """

@@ -1,6 +1,6 @@
 """Functions on whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
 
-All columns are sent to the Python worker and back, so select only the columns that you need first. `decode_messages` is
+All columns are sent to the Python worker and back, so first select only the columns that you need. `decode_messages` is
 faster than `from_message`, because Spark sends the bytes to the worker only once. With `from_message`, it sends them
 once for each expression that uses the struct.
 """

@@ -217,7 +217,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether `kafka_log` may have written to a folder, which depends on the kind of file system."""
+    """Return whether `kafka_log` can commit to this folder's file system, so that the folder may have commits."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 

@@ -79,7 +79,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the files of the export that hold a part, except those that don't exist."""
+    """Yield the existing files of the export that contain the part's bytes and rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
