@@ -27,7 +27,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs on standard output. Each is given as text and a severity, which selects its color."""
+    """Print paragraphs on standard output. Each consists of text and a severity, which selects the color."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)

@@ -171,7 +171,7 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, or fewer at the end of the file.
 
-        Returns more bytes where they are fetched ahead anyway. Raises PipelineError.
+        It returns more than that if the bytes are being fetched ahead anyway. Raises PipelineError.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)

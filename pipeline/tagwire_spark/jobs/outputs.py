@@ -45,7 +45,7 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a running job, with the operations by which the driver fills them."""
+    """The folders of a running job, with methods by which the driver puts files into them."""
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of an attempt to a folder of the output."""
