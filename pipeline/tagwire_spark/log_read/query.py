@@ -275,8 +275,8 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
     """Parse an option with an offset for each partition. Returns None if there is no bound.
 
-    `words` maps the words that the option accepts, such as `earliest`, to the numbers used in JSON. The first word means
-    that there is no bound.
+    `words` maps the words that the option accepts, such as `earliest`, to the numbers used in JSON. The first word
+    means that there is no bound.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
