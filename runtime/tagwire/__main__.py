@@ -1,7 +1,7 @@
-"""Run the command line as `python -m tagwire`, for environments whose scripts are not on PATH.
+"""Run the command line as `python -m tagwire`, for environments in which the `tagwire` script is not on PATH.
 
-The command line needs more than the standard library, so the runtime must not
-import it. This module runs its package by name.
+The command line depends on third-party libraries, so the runtime must not import it. This module runs it by its package
+name instead.
 """
 
 import runpy

@@ -25,7 +25,10 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, host: str = "") -> Address:
-        """Parse an address as `str()` shows it. With `host`, the port alone is enough. Raises AddressError."""
+        """Parse an address in the form that `str()` returns. If `host` is given, a port alone is enough.
+
+        Raises AddressError.
+        """
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:

@@ -3,11 +3,11 @@
     for frame in tagwire.captures.read("frames.jsonl.gz"):
         print(frame.time, frame.connection, frame.direction, frame.message)
 
-A capture is a network capture (pcap, pcapng; needs the extra `pcap`) or a file of JSON lines, gzipped or not. Each
-line is an object:
+A capture is a network capture (pcap, pcapng; needs the extra `pcap`) or a file of JSON lines, gzipped or not. Each line
+is an object:
 
     dir                     "req" or "resp"; "close" if the connection was closed
-    hex                     the frame without its size; empty for "close"
+    hex                     the frame without its leading size; empty for "close"
     run, conn               the recording and the connection; optional
     client_label            the client that sent or received the frame; optional
     timestamp               milliseconds since 1970, or an ISO 8601 string; optional
@@ -90,7 +90,7 @@ class CapturedFrame:
 
     @property
     def connection(self) -> str:
-        """The run and the connection, separated by a blank; a part that is not known is left out."""
+        """The names of the run and the connection, separated by a space. An unknown name is left out."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property
@@ -142,9 +142,10 @@ def read(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, with responses paired with their requests.
 
-    Decodes Kafka's messages unless another package's registry is given. `port` is where the brokers of a network
-    capture listen. Bytes that are missing from a network capture become frames with a `gap`. With `closes`, close marks
-    are returned as well. Raises CaptureError, which names the file and the line, and MissingExtraError.
+    Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
+    which the brokers listen. Bytes that are missing from a network capture become frames with a `gap`. With `closes`,
+    the marks of closed connections are returned as well. Raises MissingExtraError, and CaptureError, which names the
+    file and the line.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -158,9 +159,9 @@ def read(
 
 
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
-    """Give each response the API of its request, and each frame the registry.
+    """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must precede their responses. If a line names an API, that API is not changed.
+    Requests must come before their responses. A frame whose line names its API keeps that API.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -189,7 +190,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), gzipped or not, or "" for other bytes."""
+    """Return "network capture" or "captured frames" (JSON lines), also for gzipped data; "" if it is neither."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:
@@ -209,10 +210,12 @@ def frames_of_stream(
     keeps_damaged: bool = False,
     closes: bool = False,
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a capture from a seekable stream, without pairing responses. Errors contain `name`.
+    """Read the frames of a capture from a seekable stream, without pairing responses.
 
-    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. With `closes`, close marks
-    are returned as well. Raises CaptureError.
+    `name` is the file name shown in errors.
+
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap` instead of an error. With
+    `closes`, the marks of closed connections are returned as well. Raises CaptureError.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -221,7 +224,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time, because a frame after a gap is found later than frames of other connections.
+    # Sort by time: a frame that follows a gap is found late, after newer frames of other connections.
     found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
     for number, frame in enumerate(found, 1):
         frame.number = number
@@ -229,9 +232,10 @@ def frames_of_stream(
 
 
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
-    """Return the stream, decompressed if it is gzipped, and whether it is a network capture.
+    """Return the stream, decompressed if it is gzipped, and whether it holds a network capture.
 
-    `start` is the first four bytes. Raises CaptureError, which contains `name`, for invalid gzip.
+    `start` is the first four bytes of the stream. Raises CaptureError for invalid gzip data; its message contains
+    `name`.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)
@@ -244,14 +248,14 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they were completed. Raises CaptureError."""
+    """Read the frames of a network capture in the order in which they became complete. Raises CaptureError."""
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         yield CapturedFrame(number, each.is_request, data, None, each.connection, None, each.time, gap=gap)
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read the frames and close marks of JSON lines, skipping blank lines. Raises CaptureError."""
+    """Read the frames and the close marks in JSON lines, skipping blank lines. Raises CaptureError."""
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
             try:
@@ -286,7 +290,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame from a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
+    """Make a frame from a row; its bytes are either hex digits (`hex`) or bytes (`data`). Raises CaptureError."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

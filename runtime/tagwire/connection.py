@@ -5,9 +5,10 @@
     for answer in connection.receive(sock.recv(65536)):
         print(answer.message)
 
-`Connection` is the client's side and `ServerConnection` the server's, for any package with request and response
-headers. They number requests, pair responses with requests, split frames, and choose versions. `tagwire.connect` and
-`connect_async` run the client's side on a socket, following the steps of `Connection.asking`.
+`Connection` is the client's side and `ServerConnection` the server's. They work with any package that has request and
+response headers. They number requests, pair responses with requests, split frames, and choose versions.
+`tagwire.connect` and `connect_async` run the client's side on a socket: they carry out the steps that
+`Connection.asking` yields.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x
 
 
 class UnusableConnectionError(TagwireError):
-    """Raised on a connection whose peer sent bytes that can't be read; open a new connection."""
+    """Raised if the peer sent bytes that can't be read. The connection is then unusable; open a new one."""
 
 
 class PeerConnectionError(UnusableConnectionError):
@@ -57,7 +58,7 @@ class PeerConnectionError(UnusableConnectionError):
 
 
 class AnswerError(TagwireError):
-    """An answer with error codes. `errors` are the codes with their paths, and `answer` is the whole response."""
+    """A response that contains error codes. `errors` lists them with their paths; `answer` is the whole response."""
 
     def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
         more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
@@ -83,7 +84,7 @@ class Asked(NamedTuple):
 
 
 class Sent(Asked):
-    """A request that a client sent, and that waits for a response."""
+    """A request that a client sent and that gets a response."""
 
     response: Any = None
     arrival: Any = None
@@ -91,7 +92,7 @@ class Sent(Asked):
 
 
 class Answer(NamedTuple):
-    """A response and the request that it answers."""
+    """A response, together with the request that it answers."""
 
     request: Sent
     message: Any
@@ -101,13 +102,13 @@ class Answer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last step of a call, and its result."""
+    """The last step of a call. It holds the call's result."""
 
     result: Any
 
 
 class _Side:
-    """The receiving part of client and server, which splits bytes into frames until a frame can't be read."""
+    """The receiving half of client and server. It splits incoming bytes into frames until a frame is unreadable."""
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
@@ -141,7 +142,7 @@ class _Side:
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise the error that makes the connection unusable, if any."""
+        """Raise `error` if the connection is unusable."""
         if self.error is not None:
             raise self.error
 
@@ -149,10 +150,10 @@ class _Side:
 class Connection(_Side):
     """The client's side of a connection.
 
-    `client_id` is written to every request header. `max_size` limits the bytes of a frame, and `limits` applies to
-    decoding. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest), its response sets
-    `versions`, and later requests are sent in versions that the peer has. Give `versions`, by API key, for a peer that
-    does not know that request.
+    `client_id` is written to every request header. `max_size` limits the size of received frames in bytes, and `limits`
+    applies when they are decoded. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest),
+    its response sets `versions`, and later requests are sent in versions that the peer has. For a peer that does not
+    know that request, pass `versions`: its version ranges by API key.
     """
 
     def __init__(
@@ -180,23 +181,23 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer has announced its versions, or the protocol has no request for them."""
+        """Whether the peer's versions are known, or the protocol has no request for them."""
         return self._has_announced or self._announcement is None
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait for a response."""
+        """The number of requests that have no response yet."""
         return len(self._pairing)
 
     def unanswered(self) -> Iterator[Sent]:
-        """Yield the requests that wait for a response."""
+        """Yield the requests that have no response yet."""
         return self._pairing.rest()
 
     def send(self, request: Message, version: int | None = None) -> bytes:
-        """Return the bytes of a request, with size and header.
+        """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest common version that can represent the whole request; before the peer has
-        announced its versions, the highest stable version that can. Raises NoCommonVersionError,
+        By default, the version is the highest common version that can represent the whole request; before the peer has
+        announced its versions, it is the highest stable version that can represent it. Raises NoCommonVersionError,
         LossyVersionsError, EncodeError, UnusableConnectionError.
         """
         self.check()
@@ -211,10 +212,10 @@ class Connection(_Side):
         return len(frame).to_bytes(4, "big") + frame
 
     def receive(self, data: bytes | memoryview) -> list[Answer]:
-        """Take bytes from the peer, and return the completed answers; empty bytes mean the end of the stream.
+        """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
-        Bytes that can't be read make the connection unusable: answers before them are returned, `error` is set, and the
-        next call raises UnusableConnectionError. The end of the stream does the same.
+        Bytes that can't be read make the connection unusable: this call still returns the responses before them and
+        sets `error`, and the next call raises UnusableConnectionError. The end of the stream has the same effect.
         """
         found = self._receive(data)
         if not data:
@@ -222,7 +223,7 @@ class Connection(_Side):
         return found
 
     def close(self, reason: str = "the connection is closed") -> UnusableConnectionError:
-        """Make the connection unusable, if it is still usable, and return the error that later calls raise."""
+        """Make the connection unusable, unless it already is, and return the error that later calls raise."""
         if self.error is None:
             how, hint = self._announcement, "; connect again"
             if how is not None and any(how.request == each.message.NAME for each in self.unanswered()):
@@ -234,10 +235,10 @@ class Connection(_Side):
         return self.error
 
     def handshake(self) -> bytes | None:
-        """Return the bytes of the request for the peer's versions; None if they are known, or there is no such request.
+        """Return the bytes of the request for the peer's versions; None if they are known or can't be requested.
 
-        Call this method again after the answer: a peer without the request's version answers with the versions that it
-        has.
+        Call this method again after each response: a peer that does not support the request's version answers with the
+        versions that it supports.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -248,7 +249,7 @@ class Connection(_Side):
         return self.send(request.for_version(version).message, version)
 
     def negotiating(self) -> Steps:
-        """Yield the steps to learn the peer's versions, unless they are known. Raises AnswerError."""
+        """Yield the steps that find out the peer's versions, unless they are known. Raises AnswerError."""
         for rest in reversed(range(_HANDSHAKES)):
             data = self.handshake()
             if data is None:
@@ -259,11 +260,11 @@ class Connection(_Side):
         yield Done(None)
 
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
-        """Yield the steps of a request, whose result is the response; None for a request that gets no response.
+        """Yield the steps that send a request and end with its response (None if the request gets no response).
 
-        The default version is the highest that loses nothing. With `retry`, a request whose errors are all retriable is
-        sent again, with pauses of up to that many seconds in all; with `check`, an answer with errors raises
-        AnswerError.
+        The default version is the highest that loses nothing. With `check`, a response with error codes raises
+        AnswerError. With `retry`, a request whose errors are all retriable is sent again, with pauses of `retry`
+        seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -277,13 +278,13 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps to send requests without waiting for each response; the result is the list of responses."""
+        """Yield the steps that send all requests without waiting in between, and end with a list of the responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # a peer stops reading if nobody reads its answers
+            if self.waiting > _MOST_WAITING:  # a peer stops reading requests if nobody reads its answers
                 yield next(self.unanswered())
         responses = []
         for each in sent:
@@ -291,7 +292,7 @@ class Connection(_Side):
         yield Done(responses)
 
     def _exchanging(self, data: bytes) -> Generator[bytes | Sent, None, Any]:
-        """Yield the steps to send the last request and to get its response; None for a request that gets none."""
+        """Yield the steps that send the last request and get its response (None if the request gets no response)."""
         sent = self.sent
         yield data
         return (yield from self._awaiting(sent))
@@ -300,24 +301,25 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        response, sent.response = sent.response, None  # `self.sent` would keep it in memory until the next request
+        # don't keep the response alive in `self.sent` until the next request
+        response, sent.response = sent.response, None
         if response is None:
             self.check()
         return response
 
     def _best(self, request: Message) -> tuple[int, bytes]:
-        """Return the version to send a request in, and the frame."""
+        """Return the best version for a request, and the request encoded as a frame in that version."""
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # Encode first: a search for losses takes longer, and encoding often finds losses itself.
+            # First just try to encode: searching for losses takes longer, and encoding usually detects them anyway.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)
-            except EncodeError:  # such as null in a field that is not nullable in this version
+            except EncodeError:  # for example, null in a field that is not nullable in this version
                 pass
         version = best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
@@ -352,18 +354,18 @@ class Connection(_Side):
         return answer
 
     def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
-        """Store the announced versions. A fallback response may list only one API: the one that asks for versions."""
+        """Store the versions that the peer announced. A fallback answer may list only the version request itself."""
         is_fallback = self._is_fallback(answer.message)
         key = type(answer.request.message).API_KEY
         if is_fallback and key is not None and key not in versions:
-            versions = {**versions, key: Versions(0, 0)}  # KIP-511: every peer has version 0
+            versions = {**versions, key: Versions(0, 0)}  # KIP-511: every peer supports version 0 of this request
         self.versions.update(versions)
         self._usual_versions.clear()
         error = getattr(answer.message, answer.message.FIELDS[0].name)
         self._has_announced = self._has_announced or (not is_fallback and not error)
 
     def _is_fallback(self, response: Message) -> bool:
-        """Return whether a response is a fallback, sent because the peer does not have the request's version."""
+        """Return whether the peer sent this response only because it does not support the request's version."""
         fallback = type(response).FALLBACK
         return fallback is not None and getattr(response, response.FIELDS[0].name) == fallback[1]
 
@@ -379,16 +381,16 @@ class ServerConnection(_Side):
         self._echoed = [row.name for row in registry.response_header.FIELDS if row.name in asked]
 
     def receive(self, data: bytes) -> list[Asked]:
-        """Take bytes from the client, and return the completed requests; see `Connection.receive`."""
+        """Take bytes from the client and return the requests that they complete; see `Connection.receive`."""
         return self._receive(data)
 
     def send(
         self, response: Message, request: Asked, version: int | None = None, header: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes of a response to a request, with size and header. The default version is the request's.
+        """Return the bytes of a response, including frame size and header. By default, it has the request's version.
 
-        Header fields that the request's header also has, such as the correlation ID, are copied from it. `header` gives
-        the values of other fields.
+        Header fields that the request's header also has, such as the correlation ID, are copied from it. Values for the
+        other header fields are given in `header`.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version
@@ -410,7 +412,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pause after each attempt, up to `seconds` in all, and 0 after the last attempt."""
+    """Yield the pause after each failed attempt, `seconds` in total. A pause of 0 means: don't try again."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

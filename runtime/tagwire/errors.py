@@ -1,8 +1,8 @@
-"""The exceptions of tagwire, in one class hierarchy by cause.
+"""The exceptions of tagwire, in one class hierarchy, grouped by cause.
 
 `SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError` for invalid values, `DecodeError`
-for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. Each message states what is
-wrong and where, the two facts that disagree, and the remedy if there is one.
+for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. Each message says what is
+wrong and where, what was found and what was expected, and how to fix it if that is known.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default copy calls the class with the message alone, but most of these classes have more arguments.
+        # By default, copying calls the class with only the message, but most of these classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__
@@ -37,15 +37,14 @@ class VersionsError(TagwireError, ValueError):
 
 
 class SchemaError(TagwireError):
-    """A layout or a `tagwire.Schema` that contradicts itself; raised when it is built."""
+    """A layout or a `tagwire.Schema` is inconsistent. Raised when it is built."""
 
 
 class SpecError(TagwireError):
     """A message spec that breaks a rule.
 
-    `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id
-    (`tagwire rule ID` explains it). `problems` has all problems that were found; the
-    attributes describe the first of them.
+    `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id (`tagwire rule ID` explains
+    it). `problems` lists all problems that were found; the other attributes describe the first one.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class SpecError(TagwireError):
 
 
 class UnsupportedVersionError(TagwireError):
-    """A version that a message does not have. `supported` is the range of the message's versions."""
+    """A message does not have the requested version. `supported` is the range of versions that it has."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
         super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
@@ -77,7 +76,7 @@ class UnsupportedVersionError(TagwireError):
 
 
 class EncodeError(TagwireError):
-    """A value that can't be encoded in a version. `path` is the path of the field, in snake_case."""
+    """A value can't be encoded in a version. `path` is the path of the field, in snake_case."""
 
     def __init__(self, reason: str, *, message_name: str, version: int | None, path: str) -> None:
         where = message_name if version is None else f"{message_name} v{version}"
@@ -91,9 +90,8 @@ class EncodeError(TagwireError):
 class DecodeError(TagwireError):
     """Bytes that do not match the layout.
 
-    `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message
-    itself), `offset` the byte position in the input, and `found` and `expected` the two
-    facts that disagree.
+    `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message itself), `offset` is the byte position
+    in the input. `found` and `expected` describe what is there and what should be.
     """
 
     def __init__(
@@ -111,4 +109,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Bytes that exceed a limit in `Limits`."""
+    """Bytes that exceed one of the limits in a `Limits` object."""

@@ -1,4 +1,4 @@
-"""Import optional libraries on first use; the error for a missing one names the extra that installs it."""
+"""Import optional libraries on first use. If one is missing, the error names the extra that installs it."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from tagwire.errors import TagwireError
 
 
 class MissingExtraError(TagwireError, ImportError):
-    """An optional library is not installed; the error message has the command that installs it."""
+    """An optional library is not installed. The error message contains the command that installs it."""
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:

@@ -1,4 +1,4 @@
-"""`Generic` for classes whose parameters only type checkers read, without the cost of importing `typing`.
+"""`Generic` for classes whose type parameters matter only to type checkers. Avoids the cost of importing `typing`.
 
 At run time, a parameter may be anything, such as the name of a class that is not imported: a generated request extends
 `Message["RequestHeader"]`.

@@ -110,7 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and the array of versions, or None if all rows have the same version."""
+    """Return the possible versions, and the array with each row's version (None if all rows share one version)."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(f"versions needs an array as version, but version is {version}; leave versions out")

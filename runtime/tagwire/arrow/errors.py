@@ -1,4 +1,4 @@
-"""Column errors, row numbers for other errors, and errors as column values."""
+"""The error for unusable columns, and helpers that add row numbers to errors or store errors in a column."""
 
 from typing import Any, TypeVar
 
@@ -12,14 +12,14 @@ class ColumnError(TagwireError):
 
 
 def in_row(error: E, row: int) -> E:
-    """Return the error with its row number, in the message and as `row`."""
+    """Add the row number to an error, both in its message and as its `row` attribute, and return it."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return the error as the struct that the `error` column has."""
+    """Return the error as a dict with the fields of the `error` column."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):
@@ -28,6 +28,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """Return the error for a column that should be decoded but does not contain bytes."""
+    """Return the error for an attempt to decode a column that does not contain bytes."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

@@ -22,7 +22,7 @@ _ERRORS = ("raise", "null", "column")
 
 
 class ColumnOptions(NamedTuple):
-    """The arguments that determine a decoder's or encoder's columns, as a hashable key."""
+    """Everything that determines the columns of a decoder or encoder. Hashable, so that it can be a cache key."""
 
     message: type[Message]
     versions: tuple[int, ...]
@@ -53,12 +53,12 @@ class ArrowSchema:
 
 
 def schema_of(options: ColumnOptions) -> ArrowSchema:
-    """Return the type of the columns that `decoder_of` decodes."""
+    """Return the Arrow type of the columns that `decoder_of` produces."""
     return ArrowSchema(_result(_message(options), options))
 
 
 def decoder_of(options: ColumnOptions) -> Any:
-    """Return the column decoder: pure Python without the native engine or for layouts that it does not support."""
+    """Return the column decoder. It is pure Python if the native engine is missing or can't handle a layout."""
     return _decoder(engine(), options)
 
 
@@ -106,7 +106,7 @@ def _encoder(engine_name: str, options: ColumnOptions) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """Return the spare memory of released native columns, which is shared by all makers of such columns."""
+    """Return the pool of memory from released native columns. All code that makes native columns shares it."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)
@@ -117,7 +117,7 @@ def _name(options: ColumnOptions) -> str:
 
 
 def _result(value: Column, options: ColumnOptions) -> Column:
-    """Return the column of a result: the values, or structs of values and errors."""
+    """Return the column of a result: plain values, or structs of value and error if `errors` is "column"."""
     if options.errors not in _ERRORS:
         raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
     return with_error(value) if options.errors == "column" else value

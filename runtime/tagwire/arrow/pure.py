@@ -1,7 +1,7 @@
-"""Arrow columns in pure Python: the same columns, made from message objects. pyarrow builds the arrays.
+"""Arrow columns in pure Python: the same columns as the native engine's, but made from message objects by pyarrow.
 
-This is for installations without the native engine, and for layouts that it does not support. It is slow, because each
-message is an object, and each of its fields a Python value.
+This module is used if the native engine is not installed or does not support a layout. It is slow, because each message
+becomes an object, and each of its fields a Python value.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def struct_of(column: Column, arrays: list[Any]) -> Any:
 
 
 def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
-    """Return an "arrow_array_stream" capsule of struct arrays, each made when it is requested."""
+    """Return an "arrow_array_stream" capsule of struct arrays. Each array is made only when it is requested."""
     pa = _pyarrow()
     schema = pa.schema(_type(root))
     batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
@@ -72,7 +72,7 @@ def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
 
 
 class _Pure:
-    """The common part of decoding and encoding."""
+    """The base class of the decoder and the encoder."""
 
     def __init__(self, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]) -> None:
         self.pa = _pyarrow()
@@ -83,7 +83,7 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert all arrays of `data`; `row` converts one value, given its version."""
+        """Convert all arrays of `data`. `row` is called with each value and its version, and converts it."""
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -142,7 +142,7 @@ class PureDecoder(_Pure):
     """The pure Python counterpart of `tagwire._columns.Decoder`."""
 
     def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> Any:
-        """Decode `data` to columns."""
+        """Decode an Arrow array or stream of bytes to columns."""
 
         def row(value: bytes, version: int) -> Any:
             message = self.message.decode(value, version, strict=strict, limits=limits)
@@ -167,7 +167,7 @@ class PureEncoder(_Pure):
         self.everything = everything
 
     def encode(self, data: Any, versions: Any, errors: str) -> Any:
-        """Encode `data` to a column of bytes."""
+        """Encode an Arrow array or stream of structs to a column of bytes."""
 
         def row(value: Any, version: int) -> bytes:
             place = self.message.NAME, version
@@ -186,7 +186,7 @@ class PureEncoder(_Pure):
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
-    """Return the type with int64 for timestamps and durations, whose Python values would be datetime objects."""
+    """Replace timestamps and durations in the type by int64, because pyarrow would convert them to datetime objects."""
     if pa.types.is_timestamp(type) or pa.types.is_duration(type):
         return pa.int64()
     if pa.types.is_struct(type):
@@ -222,12 +222,12 @@ def _type(column: Column) -> Any:
 
 
 def _unit(column: Column) -> str:
-    """Return the unit of timestamps and durations, as pyarrow names it."""
+    """Return pyarrow's name for the unit of a timestamp or duration."""
     return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
 
 
 def _width(column: Column) -> int:
-    """Return the number of bytes of each value of a bytes column; 0 if the width is not fixed."""
+    """Return the number of bytes per value in a column of fixed-size bytes; 0 if the size varies."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -242,7 +242,7 @@ def _is_text(pa: Any, type: Any) -> bool:
 
 
 def _check(pa: Any, column: Column, type: Any, path: str) -> None:
-    """Raise ColumnError for an array type that can't hold the values of a column."""
+    """Raise ColumnError if an array of this type can't hold the values of the column."""
     types = pa.types
     if types.is_null(type):
         return
@@ -285,7 +285,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert an attribute's value to the value that pyarrow takes."""
+    """Convert the value of a message attribute to the value that pyarrow expects."""
     if value is None:
         return None
     if column.format == "+s":
@@ -301,14 +301,14 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a pyarrow value to the value that an attribute has."""
+    """Convert a pyarrow value to the value of a message attribute."""
     if value is None:
         return None
     if column.format == "+s":
         made = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # the types were checked before
+            assert child is not None  # the column types were checked earlier, so every name is known
             setattr(made, name, _object(child, each, (*path, name), place))
         return made
     if column.format == "+l":
@@ -320,7 +320,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a value. Raises EncodeError if the column or the field can't hold it."""
+    """Call `convert` with the value. Raises EncodeError if the column or the field can't hold the result."""
     try:
         return convert(value)
     except Unfit as unfit:

@@ -1,8 +1,8 @@
 """The Arrow column of each message field, for one version or several.
 
-The columns are a tree of plain data, made from layouts. Native columns, pure columns and the schema are all made from
-this tree, so they always agree about types. A field equals the attribute of a decoded object: if it is not in the
-version, or is an absent tagged field, it has its default.
+The columns form a tree of plain data, which is made from layouts. Native columns, pure Python columns and the schema
+are all made from this tree, so their types always agree. A column's value equals the attribute of a decoded object: if
+the version does not have the field, or a tagged field is absent, the value is the field's default.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """Name an Arrow type for people; an unknown type keeps its format string of the C data interface."""
+    """Return a readable name for an Arrow type. Unknown types are shown as their C data interface format string."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
@@ -105,7 +105,7 @@ class Column:
 
     @property
     def type_text(self) -> str:
-        """Describe the Arrow type for people."""
+        """Return a readable description of the Arrow type."""
         if self.format == "+s":
             return f"struct<{', '.join(map(str, self.children))}>"
         if self.format == "+l":
@@ -132,12 +132,12 @@ ERROR: Final = Column(
 
 
 def with_error(value: Column) -> Column:
-    """Return a struct column of values and errors. Each row has a value or an error; a null row has neither."""
+    """Return a struct column with a value and an error per row. Exactly one of them is set, unless the row is null."""
     return Column("", "+s", children=(value, ERROR))
 
 
 class Selection:
-    """The chosen fields: all, or the fields at some dotted paths. Each path must lead to a field."""
+    """The fields to convert: all fields, or only those at the given dotted paths."""
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
         if isinstance(paths, str):
@@ -147,7 +147,7 @@ class Selection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "Selection | None":
-        """Return the selection inside a field; None if nothing in it is chosen."""
+        """Return the part of the selection inside the field `name`; None if the field is not selected at all."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]
@@ -166,7 +166,7 @@ class Selection:
 
 
 def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:
-    """Return the column of a message. `structs` are its layouts in the possible versions.
+    """Return the column for a message. `structs` holds its layout in each possible version.
 
     Raises SchemaError if the selection has unknown fields, or if a field's type differs between these versions.
     """
@@ -185,9 +185,9 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 
 
 def _names(structs: list[StructLayout]) -> list[str]:
-    """Return the field names of a struct in any of these versions, in the order of its spec."""
+    """Return the names of all fields that the struct has in any of these versions, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct of a schema built at run time has no class
+    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct from a schema that was built at run time has no class
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
 
@@ -231,7 +231,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # in some versions only, the field is a struct or an array
+        format = str(type)  # the field may be a struct or an array in some of the versions, and a primitive in others
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -1,6 +1,7 @@
 """Connections on sockets: `tagwire.connect` blocks, and `tagwire.connect_async` is for asyncio.
 
-They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
+These connections have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how
+to use them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _READ_SIZE: Final = 1 << 18
 
 
 class BasePeer:
-    """The methods of a connection to a peer. With asyncio, they return coroutines."""
+    """The methods shared by blocking and asyncio connections to a peer. With asyncio, they return coroutines."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
@@ -32,11 +33,11 @@ class BasePeer:
         self._buffer = memoryview(bytearray(_READ_SIZE))
 
     def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps of a connection, and return their result."""
+        """Carry out the steps that a `Connection` yields, and return their result."""
         raise NotImplementedError
 
     def get_buffer(self, sizehint: int = -1) -> memoryview:
-        """Return the buffer to receive bytes into. asyncio passes a hint, which is ignored."""
+        """Return the buffer that asyncio writes received bytes to. asyncio passes a size hint, which is ignored."""
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
@@ -50,7 +51,10 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield the host and port of an address; turn an OSError into a PeerConnectionError. Raises AddressError."""
+    """Yield the host and port of an address, and turn an OSError in the `with` block into a PeerConnectionError.
+
+    Raises AddressError for an invalid address.
+    """
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where
@@ -62,7 +66,7 @@ def reaching(address: str | tuple[str, int]) -> Generator[Address]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the text of an error without its number."""
+    """Return the text of an OSError without its error number."""
     if isinstance(error, ConnectionError):
         return os.strerror(error.errno or errno.ECONNRESET)
     return getattr(error, "strerror", None) or str(error)

@@ -35,7 +35,7 @@ async def connect_async(
 
 
 class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
-    """A connection to a peer. Tasks may use it concurrently. If a task is cancelled, its answers are dropped."""
+    """A connection to a peer. Several tasks may use it at once. Responses for a cancelled task are dropped."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         super().__init__(connection, timeout)
@@ -45,14 +45,14 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         self._has_room.set()
 
     async def close(self) -> None:
-        """Flush the output, and close the connection. Requests that still wait raise PeerConnectionError."""
+        """Flush the output and close the connection. Calls that still wait for a response raise PeerConnectionError."""
         self._fail()
         self.transport.close()
         await asyncio.wait([self._lost], timeout=self._timeout)
         self.transport.abort()
 
     async def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps of a connection, and return their result."""
+        """Carry out the steps that a `Connection` yields, and return their result."""
         for step in steps:
             if isinstance(step, Done):
                 return step.result
@@ -78,8 +78,8 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         for event in (self._has_room, *(each.arrival for each in self.connection.unanswered())):
             event.set()
 
-    def buffer_updated(self, nbytes: int) -> None:  # asyncio calls get_buffer and the methods from here on
-        """Wake the tasks whose answers have arrived; zero bytes mean the end of the stream."""
+    def buffer_updated(self, nbytes: int) -> None:  # asyncio calls `get_buffer` and all methods below
+        """Wake the tasks whose responses have arrived. asyncio passes 0 at the end of the stream."""
         with suppress(UnusableConnectionError):
             for answer in self.connection.receive(self._buffer[:nbytes]):
                 answer.request.arrival.set()

@@ -21,10 +21,10 @@ def connect(
     address: str | tuple[str, int], registry: Registry, client_id: str | None = None,
     *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,
 ) -> Peer:  # fmt: skip
-    """Connect to a peer, and learn its versions if the protocol can ask for them.
+    """Connect to a peer, and ask for its versions if the protocol has a request for them.
 
-    `timeout` is the number of seconds to wait for the connection and for each answer; `options` are passed to
-    `Connection`. Raises PeerConnectionError, AddressError.
+    `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
+    to `Connection`. Raises PeerConnectionError, AddressError.
     """
     connection = Connection(registry, client_id, **options)
     with ExitStack() as failing:
@@ -58,7 +58,7 @@ class Peer(BasePeer):
         self.close()
 
     def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps of a connection, and return their result."""
+        """Carry out the steps that a `Connection` yields, and return their result."""
         for step in steps:
             if isinstance(step, Done):
                 return step.result
@@ -68,7 +68,7 @@ class Peer(BasePeer):
                 time.sleep(step)
 
     def _exchange(self, step: bytes | Sent) -> None:
-        """Send the bytes of a request, or wait for the response to a request."""
+        """Carry out one step: send the bytes of a request, or wait for the response to a request."""
         try:
             if isinstance(step, bytes):
                 self._socket.sendall(step)
@@ -76,7 +76,7 @@ class Peer(BasePeer):
                 self._wait(step)
         except OSError as error:
             reason = self._late if isinstance(error, TimeoutError) else f"the connection was lost: {reason_of(error)}"
-            self._socket.close()  # missing answers can't be distinguished from later ones
+            self._socket.close()  # close, because a late answer could be mistaken for the answer to a later request
             raise self.connection.close(reason) from None
 
     def _wait(self, sent: Sent) -> None:

@@ -46,7 +46,7 @@ _SKIPPED: Final = ("#", "!", "+")
 
 
 class AssembleError(AnnotationError):
-    """A line that is not a line of annotated bytes; `line` and `column` count from 1."""
+    """A line can't be parsed as annotated bytes. `line` and `column` count from 1."""
 
     def __init__(self, line: int, column: int, found: str, expected: str) -> None:
         super().__init__(f"line {line}, column {column}: found {found}, expected {expected}")
@@ -55,11 +55,10 @@ class AssembleError(AnnotationError):
 
 
 def assemble(text: str, *, fix: bool = False) -> list[bytes]:
-    """Return the bytes of each message in the text. A title line starts a message.
+    """Return the bytes of each message in the text. Each title line starts a new message.
 
-    Bytes before the first title line are a separate message. With `fix`,
-    lengths, counts and checksums are corrected: see `tagwire.explain.fix_lengths`.
-    Raises AssembleError, with line and column.
+    Bytes before the first title line are a separate message. With `fix`, lengths, counts and checksums are corrected:
+    see `tagwire.explain.fix_lengths`. Raises AssembleError, with line and column.
     """
     messages: list[list[list[_Gathered]]] = []
     begin, end = _BYTES_AT, _NO_PATH
@@ -86,7 +85,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
-    """Add a line. A line that has only bytes continues the line before it."""
+    """Add a parsed line to the list. A line with nothing but bytes continues the line before it."""
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
         lines.append(([data], path, type))
@@ -95,7 +94,7 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    """Return the bytes of a line and the text after them. A line that begins at or after column `path` has no bytes."""
+    """Return the bytes on a line and the text after them. A line that starts at column `end` or later has no bytes."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:
@@ -130,7 +129,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """Return the column where the bytes of a line begin: after the offset, if there is one left of the bytes column."""
+    """Return the column at which a line's bytes begin. An offset, left of the bytes column, may precede them."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent
@@ -146,7 +145,7 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes after the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # `00 01 02` at the margin is bytes; an offset is followed by two blanks
+        # This is not an offset: two blanks would follow it. `00 01 02` at the left margin is bytes.
         return indent
     return len(line) - len(behind.lstrip())
 

@@ -1,9 +1,9 @@
 """Correct lengths, counts and checksums in edited bytes.
 
-After editing a name in annotated bytes, one rarely wants to keep the old length. The types of the lines show which
-bytes describe other bytes, and the paths show which ones: a string's length describes the rest of its line, an array's
-count the elements below it, a batch's length and checksum the rest of the batch. They are computed from the last line
-to the first, so that inner values are correct before outer ones.
+If you edit a name in annotated bytes, you rarely want to keep its old length. The type of a line shows whether its
+bytes describe other bytes, and the path shows which bytes they describe: a string's length describes the rest of its
+line, an array's count the elements below it, a batch's length and checksum the rest of the batch. They are computed
+from the last line to the first, so that inner values are correct before outer ones.
 """
 
 import re
@@ -23,7 +23,7 @@ _PLACE: Final = re.compile(r"\[(\d+)\]")
 
 
 class Line:
-    """A line of annotated bytes, with its continuation lines."""
+    """A line of annotated bytes, together with its continuation lines."""
 
     __slots__ = ("data", "path", "type")
 
@@ -42,7 +42,7 @@ def fix_lengths(lines: Sequence[Line]) -> None:
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    behind: deque[Line] = deque()  # slicing a list for each line would take quadratic time
+    behind: deque[Line] = deque()  # a deque, because slicing a list for each line would take quadratic time
     for line in reversed(lines):
         words = line.type.split()
         if words and line.data:
@@ -74,7 +74,10 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set a length to the size of the rest of its line plus `opened` bytes below; null stays null for no bytes."""
+    """Set a length to the size of the rest of its line plus the `opened` bytes below it.
+
+    A null length stays null if there are no bytes.
+    """
     width = _width(code, line.data)
     content = line.data[width:]
     size = len(content) + opened
@@ -83,7 +86,7 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that a length covers: the field in its name (`headers_length`), or the rest of the struct."""
+    """Yield the lines that a length covers: the field that it names (`headers_length`), else the rest of the struct."""
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
         return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
@@ -91,7 +94,7 @@ def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]
 
 
 def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of the batches that are shown below a records field."""
+    """Yield the lines of the batches shown below a records field."""
     for each in behind:
         if not each.path.startswith(f"{line.path}["):
             return
@@ -103,7 +106,7 @@ def _size(lines: Iterable[Line]) -> int:
 
 
 def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the following lines of a struct, up to the next line with the same name if the struct was duplicated."""
+    """Yield the following lines of the same struct, but stop before a duplicate of the struct: a repeat of `line`."""
     for each in behind:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return
@@ -111,7 +114,7 @@ def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line
 
 
 def _tags(section: Line, behind: Sequence[Line]) -> int:
-    """Return the number of tagged fields that follow in a section."""
+    """Count the tagged fields that follow the line of a tag section."""
     count = 0
     path = None
     for each in behind:
@@ -134,7 +137,7 @@ def _is_own_tag(path: str, struct: str) -> bool:
 
 
 def _elements(behind: Sequence[Line], prefix: str) -> int | None:
-    """Return the number of elements of the array after a count; None if they are compressed."""
+    """Count the elements of the array that follows its count; None if they are compressed."""
     if not behind:
         return 0
     path = behind[0].path
@@ -143,7 +146,7 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements. A new index starts an element, and so does a repeat of an element's first line."""
+    """Count an array's elements. A new element starts at a new index, or where an element's first line is repeated."""
     count = 0
     number, first = "", ("", "")
     for each in behind:
@@ -173,14 +176,14 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 
 
 def _width(code: str, data: bytes) -> int:
-    """Return the width of the length at the front, in bytes."""
+    """Return how many of the first bytes are the length itself."""
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))
 
 
 def _is_null(code: str, data: bytes) -> bool:
-    """Return whether a length means null: -1, or 0 if lengths are stored plus one."""
+    """Return whether a length means null: -1, or 0 for lengths that are stored plus one."""
     if code == "varint":
         return data == b"\1"
     return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

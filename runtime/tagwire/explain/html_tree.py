@@ -1,9 +1,8 @@
 """Traces as the rows of a browser's field tree (`tree.js`): plain values, in columns.
 
-A row is a node, or something between nodes: the title of a unit, an error, or
-unread bytes. Rows nest by depth and have names instead of paths; the script
-joins the names to paths, and the bytes of the rows to a hex dump. So each byte
-is in exactly one row, as in the text of `annotate`.
+A row is a node of the trace, or something between nodes: the title of a unit, an error, or unread bytes. Rows have a
+depth and a name; the script builds the paths from the names, and a hex dump from the bytes. As in the text of
+`annotate`, each byte is in exactly one row.
 """
 
 import json
@@ -56,11 +55,11 @@ class _Row(NamedTuple):
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """Return the field tree as JSON-able values: `title`, `facts`, and `rows` with a list for each column.
+    """Return the field tree as JSON-able values: `title`, `facts`, and `rows`, which has a list per column.
 
-    A row's bytes are hex, `[first, last]` if there are more than `RUN` bytes, or null if
-    they are hidden. `about` has field documentation, by row number. Unprintable
-    characters in strings are escaped.
+    A row's bytes are a hex string; `[first, last]`, the hex of both ends, if there are more than `RUN` bytes; or null
+    if they are hidden. `about` maps row numbers to the documentation of their fields. Unprintable characters in strings
+    are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -157,10 +156,10 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """Yield the rows of a node and its descendants; `around` is the parent's path, None for a message."""
+        """Yield the rows of a node and its descendants. `around` is the path of the parent, None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # the node has begun, but its first byte is invalid
+            return  # the node was opened, but its first byte is invalid
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has its parent's path
@@ -179,11 +178,11 @@ class _Walk:
 
 
 def _node_row(node: Node, around: str | None, value: str) -> _Row:
-    """Return the row of a node, without its position in the tree and its bytes."""
+    """Return the row for a node, still without its depth and bytes."""
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a tag section, or the optional fields of a draft
+    if node.path == around:  # a section of tagged or optional fields has its parent's path
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:

@@ -1,7 +1,7 @@
-"""Names for numeric values, from a package's registers.
+"""Names for numeric values, from the enums of a package.
 
-Fields with an enum type have enum members as values. Kafka's own fields keep plain numbers, and output for people shows
-the names next to the numbers.
+If a spec gives a field an enum, its values are enum members. The fields in Kafka's own specs have no enums and keep
+plain numbers, so output for people shows the names next to the numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ __all__ = ["name_note", "put_names", "registers_by_field"]
 
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
-    """Return a `note` for `annotate`: it gives the register's name for a node's number, or "" for other nodes."""
+    """Return a `note` function for `annotate`: it returns the enum name of a node's number, or "" if there is none."""
     keys = header_keys()
     by_path = (dict.fromkeys(HEADER_KEYS, keys) if keys else {}) | registers_by_field(registry)
 
@@ -39,13 +39,16 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
-    """Return the registers of a package, by the paths of the fields whose values they name."""
+    """Return the enums of a package by the paths of the fields whose values they name."""
     registers: list[Any] = [registry.attribute(name) for name in registry.registers]
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 
 
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
-    """Replace numbers in the JSON form of a struct at `path` (`Message.field`) by their names in the registers."""
+    """Replace numbers by their enum names in the JSON form of a struct.
+
+    `path` is the struct's path (`Message.field`).
+    """
     for row in struct.FIELDS:
         value: Any = made.get(row.json_name)
         inner = f"{path}.{row.name}"
@@ -58,7 +61,7 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a register's path to the layout's path: `RecordBatchV2.magic` is `v2.magic` in layouts."""
+    """Convert a path in an enum to the path used in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path
@@ -71,13 +74,14 @@ def _without_indexes(path: str) -> str:
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """Return the documentation of a generated class and its fields, by path without indices; empty for other layouts.
+    """Return the documentation of a generated class and its fields, by path without indexes; empty for other layouts.
 
-    The message's own documentation has the empty path.
+    The message's own documentation is under the empty path.
     """
     if struct is None:
         return {}
-    from tagwire.message.field_docs import class_about, class_deprecation  # only pages need it
+    # imported here, because only HTML pages need it
+    from tagwire.message.field_docs import class_about, class_deprecation
 
     return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}
 

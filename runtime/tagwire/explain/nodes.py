@@ -1,11 +1,9 @@
 """Trace nodes: a tree over the spans, built lazily.
 
-Nodes nest as the bytes do. A struct, an array or a tag section owns the bytes
-before its first child (a count, a null marker, a tag and its size) and the bytes
-after its last child (the byte that ends an optional buffer), so each byte of the
-input belongs to exactly one node. A node of compressed bytes owns all of them,
-and the offsets of its children refer to the decompressed bytes
-(`Node.unpacked`).
+Nodes nest like the bytes that they describe. A struct, an array or a tag section owns the bytes before its first child
+(a count, a null marker, a tag and its size) and the bytes after its last child (the byte that ends an optional buffer),
+so each byte of the input belongs to exactly one node. A compressed node owns all of its bytes, and the offsets of its
+children refer to the decompressed bytes (`Node.unpacked`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,9 +66,9 @@ class Node:
 
     @property
     def value(self) -> Any:
-        """A field's value, an array's count, a tagged field's size, True for a struct; None for null.
+        """The value of a field, the count of an array, the size of a tagged field, or True for a struct; None for null.
 
-        For opened records, the number of batches.
+        If the records of a field have been opened, the number of batches.
         """
         if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number
@@ -90,13 +88,13 @@ class Node:
 
     @property
     def children(self) -> "list[Node]":
-        """The child nodes in byte order, made on access."""
+        """The child nodes in byte order. They are made on first access."""
         if self._children is None:
             self._children = list(self.parts())
         return self._children
 
     def parts(self) -> Iterator["Node"]:
-        """Yield the children as in `children`, but without keeping them."""
+        """Yield the child nodes like `children`, but without caching them."""
         if self._row in self._spans.opened:
             yield from self._spans.opened[self._row].nodes
             return
@@ -109,7 +107,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are fixed-width elements, for which the trace has no rows."""
+        """Whether the children are fixed-width array elements, which have no rows of their own in the trace."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
@@ -125,7 +123,7 @@ class Node:
 
     @property
     def unpacked(self) -> bytes | None:
-        """The decompressed bytes, if this node is compressed; the offsets of its children refer to them."""
+        """The decompressed bytes of a compressed node, else None. The offsets of its children refer to them."""
         return self._spans.unpacked.get(self._row)
 
     @property
@@ -135,7 +133,7 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The register's name for the value, if its field has a register; else ""."""
+        """The value's name in the field's enum; "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
@@ -151,28 +149,28 @@ class Node:
 
     @property
     def meaning(self) -> str:
-        """A description of the value, for a type with a semantic; "" for most types."""
+        """A readable form of the value, if its type has a semantic such as a timestamp; else ""."""
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Replace the bytes of this node with nodes of other traces, such as the `count` batches of a records field."""
+        """Replace this node's children with nodes of other traces: those of the `count` batches in a records field."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return the root of a separate trace as part of a larger one, at offset `begin` and with this path."""
+        """Return the root of a separate trace as part of a larger trace, at offset `begin` and with this path."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 
     @property
     def end(self) -> int:
-        """The offset after the last byte."""
+        """The offset just past the last byte."""
         return self.offset + self.length
 
     @property
     def header_length(self) -> int:
-        """The number of bytes before the first child; all bytes if there is none."""
+        """The number of bytes before the first child, or of all bytes if there are no children."""
         first = next(self.parts(), None)
         return self.length if first is None or self.unpacked is not None else first.offset - self.offset
 
@@ -196,7 +194,7 @@ class Node:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the bytes and the value are hidden, because they are sensitive and were not requested."""
+        """Whether the bytes and the value are hidden: they are sensitive, and no one has asked to see them."""
         if not self._spans.secrets or not hides():
             return False
         steps = [step.partition("[")[0] for step in self.path.split(".")]
@@ -204,7 +202,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may have sensitive fields, because a partly read message has such fields."""
+        """Whether unread bytes may contain sensitive fields, because the partly read message has such fields."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
@@ -212,7 +210,7 @@ class Node:
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `to_json` returns, except the children."""
+        """Return what `to_json` returns, without the children."""
         from tagwire.message.json import json_value
 
         member = {"member": self.member} if self.member else {}
@@ -244,5 +242,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Return unread bytes as a separate trace; `what` is shown as the type."""
+    """Return a separate trace for bytes that were not read. `what` is shown as their type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

@@ -1,10 +1,9 @@
 """The data of a trace: a row of 32 bytes for each span that was read, and the kinds that rows share.
 
-A row has the position and kind of a span, and the number of rows inside it; rows are in the order
-of their first bytes. Paths, types and values are computed when a node is accessed
-(`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native
-engine writes the same rows (`_native/engine/spans.h`), except rows for elements of fixed-width
-arrays, which can be computed from the array's row.
+A row has the position and kind of a span, and shows where the rows inside it end; rows are in the order of their first
+bytes. Paths, types and values are computed only when a node is accessed (`tagwire.explain.nodes.Node`), so the trace of
+a megabyte takes a few megabytes. The native engine writes the same rows (`_native/engine/spans.h`), except rows for
+elements of fixed-width arrays, which can be computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -43,7 +42,7 @@ _INT32: Final = range(-(1 << 31), 1 << 31)
 
 
 class SpanRow(NamedTuple):
-    """A span, laid out as `tw_span` in spans.h."""
+    """A row: one span, with the memory layout of `tw_span` in spans.h."""
 
     offset: int
     length: int
@@ -57,7 +56,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The kind of a span: a type and a name, shared by all spans that the same part of a layout reads."""
+    """The kind of a span: its type and name. All spans that are read by the same part of a layout share one kind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -86,12 +85,12 @@ class SpanKind:
 
     @property
     def steps(self) -> int:
-        """Return the number of path steps that this kind adds to the parent's path."""
+        """Return how many steps (names and indexes) this kind adds to its parent's path."""
         return (self.name != "") + self.is_indexed
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the span kinds by the numbers that the native engine uses: see spans.h."""
+    """Return the span kinds in the order of the native engine's numbers for them; see spans.h."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -107,7 +106,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """Nodes that were inserted below another node: the batches of a records field."""
+    """The nodes that were inserted below another node: the batches of a records field."""
 
     number: int
     nodes: tuple[Any, ...]
@@ -159,12 +158,12 @@ class Spans:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def add(self, offset: int, kind: int, step: int) -> int:
-        """Add a row for a span that begins; return its number."""
+        """Add a row for a span that begins, and return the row's number."""
         self.rows += _ROW.pack(offset, 0, kind, step, NULL, OPEN)
         return len(self) - 1
 
     def set(self, row: int, **changes: int) -> None:
-        """Change values of a row."""
+        """Change the given values of a row."""
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:
@@ -175,14 +174,14 @@ class Spans:
                 del kept[late]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
-        """Yield the rows of the direct children of a span; `stop` is the row after them."""
+        """Yield the rows of a span's direct children. `stop` is the first row that is not inside the span."""
         part = row + 1
         while part < stop:
             yield part
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """Return the row after the last row inside this one."""
+        """Return the number of the row after all rows inside this one."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
@@ -193,7 +192,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Make one span of unread bytes, with a name for them."""
+        """Record a single span of unread bytes, with a name for them."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -202,7 +201,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the kind of an array's elements, which have no rows."""
+        """Return the kind of an array's elements, for arrays whose elements have no rows."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -226,7 +225,7 @@ _NO_LAYOUT: Any = None
 
 
 class SpanRecorder:
-    """Writes rows as a reader reports spans. Spans nest in the order of the calls."""
+    """Writes the rows while a reader reports spans. The order of its calls shows how spans nest."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
@@ -240,7 +239,7 @@ class SpanRecorder:
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """Open a span for a type, for a tagged field's entry (`tag 7`), or for a part described by a string."""
+        """Open a span for a type, for a tagged field's entry (shown as `tag 7`), or for a part named by a string."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -263,7 +262,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # the value can be decoded from the bytes
+            return  # the value can be decoded from the bytes when needed
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -272,7 +271,7 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Set the bit names of the span that was closed last."""
+        """Set the bit names of the most recently closed span."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
@@ -282,20 +281,26 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span as compressed up to `end`; offsets inside it now refer to `data`."""
+        """Mark the innermost open span as compressed up to `end`.
+
+        Offsets inside it now refer to `data`, its content.
+        """
         row = self._open[-1]
         self.spans.unpacked[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Continue in these open spans, given outermost first. They include the spans that were already open."""
+        """Continue inside these open spans, listed outermost first. They include the spans that were already open."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
             self._depths.append(around + self.spans.kinds[self.spans[row].kind].steps)
 
     def stop(self, offset: int, within: int | None = None) -> None:
-        """Close all spans as incomplete at an error; `within` is the error's offset in decompressed bytes, if any."""
+        """Close all open spans as incomplete because of an error.
+
+        `within` is the error's offset in the decompressed bytes, if it is in compressed data.
+        """
         spans = self.spans
         place = offset if within is None else within
         for row in reversed(self._open):
@@ -305,7 +310,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    spans.truncate(parts.pop())  # a length or a checksum that was read, then rejected
+                    spans.truncate(parts.pop())  # drop a length or checksum that was read but then rejected
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()
         self._depths.clear()

@@ -1,10 +1,9 @@
 """Traces as text: the bytes and their meaning, one line per field.
 
-`tagwire explain` prints this text, and golden files consist of it: columns of offset, hex,
-path, type and value. Long runs of bytes continue on lines with bytes only. An error has a line
-that begins with `!`, and the bytes after it are shown as unread. Compressed bytes are followed
-by the decompressed bytes, on lines whose offsets begin with `+`. `parse_annotated` reads the hex
-column, so a golden file can't have bytes that its annotation does not show.
+`tagwire explain` prints this text, and golden files consist of it: columns of offset, hex, path, type and value. Long
+runs of bytes continue on lines with bytes only. An error has a line that begins with `!`, and the bytes after it are
+shown as unread. Compressed bytes are followed by the decompressed bytes, on lines whose offsets begin with `+`.
+`parse_annotated` reads the hex column, so the bytes of a golden file are exactly those that its annotation shows.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ TITLES: Final = ("offset", "bytes", "path", "type", "value")
 
 
 class AnnotationError(TagwireError, ValueError):
-    """A string that is not an annotated dump, or whose lines contradict each other."""
+    """A string is not an annotated dump, or its lines contradict each other."""
 
 
 class Row:
@@ -59,16 +58,16 @@ class Row:
         """Whether to hide the bytes."""
 
     def hex(self, data: bytes) -> str:
-        """Return the first bytes in hex, or stars if the bytes are hidden."""
+        """Return the first bytes in hex, or asterisks if the bytes are hidden."""
         return " ".join(["**"] * len(data)) if self.is_hidden else data.hex(" ")
 
 
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    `note` returns a remark for the value of a node, or "" for no remark. Longer runs of bytes
-    are split into lines of `bytes_a_line`. The first line is a comment
-    (`# MetadataRequest v12: 21 bytes`), the second has the column titles.
+    `note` is called with each node and returns a remark to show after its value, or "" for none. Runs of more than
+    `bytes_a_line` bytes continue on further lines. The first line is a comment (`# MetadataRequest v12: 21 bytes`), the
+    second has the column titles.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
 
@@ -76,9 +75,9 @@ def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a
 def annotated_lines(
     trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
 ) -> Iterator[tuple[str, Row | None]]:
-    """Yield the lines of `annotate`, without newlines, each with its row; None for comments and column titles."""
+    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None)."""
     hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
-    # Compute the rows twice instead of keeping them, because a row takes many times the memory of its bytes.
+    # Compute the rows twice instead of keeping them, because a row takes far more memory than its bytes.
     for row in _rows(trace, None):
         hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
         path_width = max(path_width, len(row.path) if row.type else 0)
@@ -100,10 +99,10 @@ def annotated_lines(
 
 
 def parse_annotated(text: str) -> bytes:
-    """Return the bytes of an annotated dump, from its hex column; any lines may precede the titles.
+    """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError if there is no title line, a cell is not hex, or an
-    offset is not the number of bytes before it.
+    Raises AnnotationError if there is no title line, a cell is not hex, or an offset does not equal the number of bytes
+    before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
@@ -129,7 +128,7 @@ def parse_annotated(text: str) -> bytes:
 
 
 def title_of(trace: Trace) -> str:
-    """Return a title such as `MetadataRequest v12: 21 bytes`."""
+    """Return a title for a trace, such as `MetadataRequest v12: 21 bytes`."""
     version = "" if trace.version is None else f" v{trace.version}"
     size = count(len(trace.data), "byte")
     return f"{trace.message_name}{version}: {size}"
@@ -145,12 +144,12 @@ def _silent(node: Node) -> str:
 
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
-    """Yield the lines of the table in byte order, each input byte in exactly one line; `note` is as in `annotate`."""
+    """Yield the table's lines in byte order. Each input byte is on exactly one line. `note` is as in `annotate`."""
     return _rows(trace, note or _silent)
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`; without a `note`, their values are omitted."""
+    """Yield the same rows as `rows_of`, but without values if `note` is None."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")
@@ -158,7 +157,7 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
     end = trace.root.end
     error = trace.error
     if error is not None:
-        end = max(error.offset, end)  # show compressed bytes whole, even if the error is in their content
+        end = max(error.offset, end)  # show all compressed bytes, even if the error is inside them
         said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
         yield Row(error.offset, b"", error.path, "fault", said, kind="fault")
     if end < len(trace.data):
@@ -181,7 +180,7 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # These bytes end the optional fields, or were partly read when an error occurred.
+        # These bytes are the end marker of the optional fields, or were partly read when an error occurred.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
@@ -201,7 +200,7 @@ def kind_of(node: Node) -> str:
 
 
 def value_of(node: Node, note: Callable[[Node], str]) -> str:
-    """Return a short form of a node's value and the note about it; sensitive values are hidden."""
+    """Return a node's value in short form, followed by its note. Sensitive values are hidden."""
     value = f"{_value(node)} {note(node)}".rstrip()
     return HIDDEN if value and node.is_hidden else value
 

@@ -1,10 +1,9 @@
 """Traces: every field of some bytes, with its path, offset, length and value, up to the first error.
 
-A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes
-its content, and closes the span where it ends. The native engine writes the same spans; if it
-stops at an error, the reader continues from there. Spans are rows of numbers
-(`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
-decodes nothing, so a trace always agrees with error positions and with lenient decoding.
+A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes its content, and closes
+the span where it ends. The native engine writes the same spans; if it stops at an error, the reader continues from
+there. Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This
+module decodes nothing itself, so a trace always agrees with error positions and with lenient decoding.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """The content of some bytes as a tree, up to the first error."""
+    """The fields in some bytes as a tree, up to the first error."""
 
     __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "structs", "version")
 
@@ -57,24 +56,24 @@ class Trace:
 
     @property
     def canonical(self) -> bool:
-        """Whether encoding the value gives the same bytes."""
+        """Whether encoding the decoded value gives the same bytes again."""
         if not isinstance(self._canonical, bool):
             self._canonical = self._canonical()
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing records inside this trace, which keeps its own error if it has one."""
+        """Add the result of tracing the records inside this trace. An error that the trace already has is kept."""
         if not canonical:
             self._canonical = False
         if self.error is None:
             self.error = error
 
     def to_json(self) -> dict[str, Any]:
-        """Return the trace as JSON-able values."""
+        """Return the trace as values for `json.dumps`."""
         return {**self.facts(), "root": self.root.to_json()}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `to_json` returns, except the tree."""
+        """Return what `to_json` returns, without the tree."""
         error = self.error
         return {
             "message": self.message_name,
@@ -109,10 +108,10 @@ def trace(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace `data` (any bytes-like object), read as a version of a message class, or as a layout.
+    """Trace `data` (any bytes-like object) as a message in this version, or by a layout.
 
-    Invalid bytes do not raise: the error is in `Trace.error`. Raises
-    UnsupportedVersionError for a version that the class does not have.
+    Invalid bytes don't raise an exception; the error is stored in `Trace.error`. Raises UnsupportedVersionError for a
+    version that the class does not have.
     """
     session = _Session(as_bytes(data), strict, limits)
     if isinstance(message, Layout):
@@ -154,12 +153,12 @@ def trace_response(
 ) -> Trace:
     """Trace the frame of a response to a request with this API key and version. Otherwise like `trace`.
 
-    A fallback response (`Message.FALLBACK`), from a peer that does not have the version, is traced in its own version.
-    A version that the package does not have is an error in the trace.
+    A fallback response (`Message.FALLBACK`), which comes from a peer that does not support the requested version, is
+    traced in its own version. If the package does not have the version, the trace contains an error.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows the error position
+    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows where the error is
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
@@ -172,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the fields common to all versions of a header, up to `offset`."""
+    """Return a layout of the header fields that end at or before `offset`; these are the same in all versions."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -185,7 +184,7 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
 
 
 class _Session:
-    """Reads a layout, or the layouts of a frame in sequence, into one tree until an error occurs."""
+    """Reads a message, or the header and body of a frame, into one tree, and stops at the first error."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -212,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Try to read a message natively; return whether that worked. A native error is used only in strict mode."""
+        """Try to read a message natively; return whether that worked. A native error counts only in strict mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -254,7 +253,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Remember the name of a message that is read, and the message's layout if it has sensitive fields."""
+        """Remember a message that is about to be read: its name, and its layout if that has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)
@@ -262,7 +261,10 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body in a version that the package does not have; the body may contain secrets."""
+        """Stop before a body whose version the package does not have.
+
+        Its bytes are hidden, as they may contain secrets.
+        """
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

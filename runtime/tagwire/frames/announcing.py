@@ -1,8 +1,8 @@
-"""How a peer announces its versions, in protocols in which clients can ask for them.
+"""How peers announce their versions, in protocols that have a request for them.
 
-Such a protocol has a row in `ANNOUNCEMENTS`: the names of the request and of its response's fields. Kafka's other rules
-are in its specs. To a request in a version that it does not have, a peer answers with the version and the error code in
-the response's `FALLBACK`, so that a newer client can ask again (KIP-511).
+Each such protocol has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields; the specs
+contain everything else. If a peer gets a request in a version that it does not have, it answers with the version and
+error code in the response's `FALLBACK`, so that the newer client can ask again (KIP-511).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """Return how the protocol of a registry announces versions; None if it does not."""
+    """Return how the protocol of a registry announces versions; None if it has no request for them."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 
@@ -61,9 +61,9 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the fallback response to a request in an unknown version, and its version; None if there is none.
+    """Return the fallback response to a request in an unknown version, and the response's version; None if there is none.
 
-    As in Kafka, the fallback response to a request for versions lists only the versions of that request.
+    As in Kafka, the fallback response to a version request lists only the versions of that request.
     """
     if response.FALLBACK is None:
         return None

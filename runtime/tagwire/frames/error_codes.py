@@ -1,4 +1,4 @@
-"""Find the error codes in a response, with the path of each."""
+"""Find the error codes in a response, and the path of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ErrorFound(NamedTuple):
 
     @property
     def is_retriable(self) -> bool:
-        """Whether the same request may succeed later."""
+        """Whether sending the same request again may succeed."""
         return bool(self.code.is_retriable)
 
     def __str__(self) -> str:
@@ -34,13 +34,13 @@ class ErrorFound(NamedTuple):
 
 
 def error_register(registry: Registry) -> type[Register] | None:
-    """Return the package's register that marks errors as retriable or not; None if there is none."""
+    """Return the package's enum of error codes, which says whether an error is retriable; None if there is none."""
     names = sorted(registry.registers, key=lambda name: name != "ErrorCode")
     return next((cls for cls in map(registry.attribute, names) if hasattr(cls, "is_retriable")), None)
 
 
 def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
-    """Yield the nonzero error codes of a message, in the order of its fields."""
+    """Yield the nonzero error codes in a message, in field order."""
     names = {path.rpartition(".")[2] for path in register.named_fields()}
     return _walk(message, register, names, "")
 

@@ -1,4 +1,4 @@
-"""The header of a frame to encode: made for the message, or given by the caller and checked."""
+"""The header of a frame to encode. It is made for the message, or the caller gives it and it is checked here."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields. `fields` that a package's own header does not have are left out.
+    """Return a header with the given fields, without those `fields` that a package's own header class does not have.
 
-    An optional field that is None keeps its default if the header version does not have it.
-    Raises EncodeError for an optional field that the header does not have, and for a missing required field.
+    An optional field that is None keeps its default if the header's version does not have the field. Raises EncodeError
+    for an optional field that the header class does not have, and for a missing required field.
     """
     for name, value in optional.items():
         if name in attributes_of(cls):
@@ -31,7 +31,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # a rare case, so it is checked only after a failure
+    except TypeError:  # rare, so `fields` are checked only after a failure
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -41,12 +41,12 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 
 def _has(cls: type[Message], header_version: int, name: str) -> bool:
-    """Return whether a version of a header has a field."""
+    """Return whether the header has this field in a version."""
     return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Return whether all versions of a header begin with API key and version, which then identify the request."""
+    """Return whether the header begins with API key and version in all versions, so that these identify the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the frame begins with the length of the optional fields
     first = cls.FIELDS[:2]
@@ -72,24 +72,24 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
-    """Raise EncodeError for a header that is not of the package's class."""
+    """Raise EncodeError if the header is not of the package's header class."""
     if not isinstance(header, expected):
         raise _refusal(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
-    """Raise EncodeError for a request header whose API key or version differs from the message's."""
+    """Raise EncodeError if a request header has another API key or version than the message."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # a package's own header may not have the field
+        stated = getattr(header, path, actual)  # the header class of a package may not have this field
         if stated != actual:
             reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
-    """Return the header with the given fields, and with the request's API key and version unless it sets them.
+    """Return the header with the given fields added, and the request's API key and version if it does not have them.
 
-    Raises EncodeError if a given value contradicts the header, or if the header does not have the field.
+    Raises EncodeError if a given value contradicts the header, or if the header class does not have the field.
     """
     from tagwire.layout import fresh
 
@@ -119,7 +119,7 @@ def _refusal(message: Message, version: int | None, reason: str) -> EncodeError:
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # type checkers find this package even if it is not installed
+    from typing_extensions import TypeVar  # no need to install it: type checkers include it
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)
@@ -130,8 +130,8 @@ else:
 class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
-    `Frame[M, H]` gives type checkers the classes of message and header, which are Any if only the bytes determine them.
-    A tombstone record has no message and version -1: see `tagwire.frames.record_frames`.
+    `Frame[M, H]` tells type checkers the classes of message and header, which are Any if they depend on the decoded
+    bytes. A tombstone record has no message and version -1: see `tagwire.frames.record_frames`.
     """
 
     __slots__ = ("header", "message", "version")

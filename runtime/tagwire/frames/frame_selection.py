@@ -1,8 +1,7 @@
 """Selected fields of whole frames: header fields, whose paths begin with `header.`, and body fields.
 
-A frame is a header and a body, so a frame selection consists of two message
-selections. If a path names a header field, the frame is the only row, because
-the header belongs to the whole frame.
+A frame is a header and a body, so a frame selection combines a selection of each. If any path leads to a header field,
+the result has one row for the whole frame, because a frame has only one header.
 """
 
 from __future__ import annotations
@@ -31,7 +30,10 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """The common part of requests and responses. `sized` frames begin with an int32 size, which is kept up to date."""
+    """The base class for requests and responses.
+
+    With `sized`, frames begin with an int32 size, which is kept correct.
+    """
 
     def __init__(
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
@@ -49,12 +51,12 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row of the last field of each path."""
+        """For each path, the field table row of the field that it ends at."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that has its field; `version` is the body's version."""
+        """For each path, return the version of the struct that contains its field; `version` is the body's version."""
         head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(head), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -77,12 +79,12 @@ class _FrameSelection:
         return start
 
     def _merged(self, head: Row, body: Row) -> Row:
-        """Merge a header row and a body row in the order of the paths."""
+        """Merge a row of header values and a row of body values in the order of the paths."""
         values = iter(head), iter(body)
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
     def _parted(self, row: Row) -> tuple[Row, Row]:
-        """Split a row into header values and body values."""
+        """Split a row into its header values and its body values."""
         both = list(zip(row, self._is_header, strict=True))
         head = tuple([value for value, is_header in both if is_header])
         return head, tuple([value for value, is_header in both if not is_header])
@@ -101,7 +103,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # rejected by `rewrite`, because the frame is the only row
+                return DROP  # `rewrite` rejects this, because the frame is its only row
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -127,7 +129,10 @@ class RequestSelection(_FrameSelection):
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of a frame, like `Selection.read`. Raises DecodeError, also for another API's frame."""
+        """Return the rows of a frame, like `Selection.read`.
+
+        Raises DecodeError, also if the frame belongs to another API.
+        """
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, limits), limits), self.paths)
 
@@ -142,7 +147,7 @@ class RequestSelection(_FrameSelection):
     ) -> bytes:
         """Return the frame with new values, like `Selection.rewrite`.
 
-        Raises EncodeError also if the new header names another API or version.
+        Also raises EncodeError if the new header has another API key or version.
         """
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, limits), function, append, limits), sized)
@@ -150,7 +155,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # report errors in the header first
+            self.registry.decode_header(frame, limits=limits)  # decode the header first, to report its errors first
             raise unreadable(
                 self._header.message.NAME,
                 None,
@@ -169,8 +174,8 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selected fields of responses: see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback (`Message.FALLBACK`), the frame may have the
-    fallback version instead, which is detected as in `Registry.decode_response`.
+    If the message has a fallback version (`Message.FALLBACK`), the frame may have that version instead. It is detected
+    as in `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
@@ -206,7 +211,7 @@ def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
 
 
 def _opened(frame: Any, sized: bool) -> bytes:
-    """Return the frame without its size, which must match the number of bytes after it."""
+    """Return the frame without its size. The size must equal the number of bytes after it."""
     data = as_bytes(frame)
     if not sized:
         return data

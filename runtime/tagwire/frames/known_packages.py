@@ -1,8 +1,8 @@
 """The generated packages that the runtime loads by name, on first use.
 
-Generated packages import the runtime, so the runtime must not import them, and import
-contracts enforce this. The contracts can't see packages that are loaded by name, so all such
-names are in this module, and a test checks that no other module has one.
+Generated packages import the runtime, so the runtime must not import them, and import contracts enforce this. The
+contracts can't detect imports by name, so all such names are in this module, and a test checks that no other module
+contains one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def record_format(name: str) -> type[RecordFormat]:
 
 @cache
 def header_keys() -> type[Register] | None:
-    """Return the register of header keys in KIP-82's first draft; None if the drafts are not installed."""
+    """Return the enum of header keys from KIP-82's first draft; None if the drafts package is not installed."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
     except ImportError:
@@ -67,7 +67,7 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a readable header key: the register's name for a number of KIP-82's first draft, if there is one."""
+    """Return a header key for display: if it is a number that KIP-82's first draft names, that name."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

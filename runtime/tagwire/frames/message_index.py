@@ -24,7 +24,7 @@ Index = dict[str, tuple[str, str, "int | None", str]]
 
 
 class UnknownMessageError(TagwireError, LookupError):
-    """The registry has no message with this name, API key or record type."""
+    """Raised if the registry has no message with this name, API key or record type."""
 
 
 class MessageIndex:
@@ -94,9 +94,9 @@ class MessageIndex:
         return found
 
     def attribute(self, name: str) -> Any:
-        """Import and return an attribute of the package: a message class, register or shared struct, or `ApiKey`.
+        """Import and return an attribute of the package: a message class, enum, shared struct, or `ApiKey`.
 
-        The modules of these classes are attributes too. Generated packages call this from `__getattr__`, once for each
+        The modules of these classes are attributes as well. `__getattr__` of generated packages calls this, once per
         name. Raises AttributeError.
         """
         found = self._attribute(name)
@@ -119,15 +119,15 @@ class MessageIndex:
         raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
 
     def request(self, api_key: int) -> type[Message]:
-        """Return the request of an API. Raises UnknownMessageError."""
+        """Return the request class of an API. Raises UnknownMessageError."""
         return self.find("request", api_key)
 
     def response(self, api_key: int) -> type[Message]:
-        """Return the response of an API. Raises UnknownMessageError."""
+        """Return the response class of an API. Raises UnknownMessageError."""
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """Return the message of a kind with an API key. Records also need `component`, since their keys repeat.
+        """Return the message class of this kind and API key. Records also need a `component`, as components reuse keys.
 
         Raises UnknownMessageError.
         """
@@ -139,7 +139,7 @@ class MessageIndex:
         return self[name]
 
     def keys(self, kind: str, component: str = "") -> str:
-        """List the API keys that `find` accepts, for error messages."""
+        """List the API keys that `find` accepts, as text for error messages."""
         from tagwire.text_format import ranges
 
         scope = _scope(kind, component)
@@ -161,10 +161,10 @@ class MessageIndex:
         return parse_releases(texts[name]) if name in texts else {}
 
     def aliases(self) -> dict[str, str]:
-        """Return the older names of messages, each with the current name."""
+        """Return the older names of messages, mapped to the current names."""
         return dict(self._aliases)
 
 
 def _scope(kind: str, component: str) -> str:
-    """Return the scope of API keys: RPCs share one scope, records have one per component."""
+    """Return the namespace of an API key: requests and responses share one, and records have one per component."""
     return "" if kind in ("request", "response") else component

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoCommonVersionError(UnsupportedVersionError):
-    """The two sides have no common version of an API. `ours` and `theirs` are their ranges."""
+    """The two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions) -> None:
         super().__init__(message_name, theirs.highest, ours)
@@ -28,7 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Each common version would lose a part of the message. `losses` lists what the highest version would lose."""
+    """Every common version would lose a part of the message. `losses` lists what the highest one would lose."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)
@@ -54,7 +54,7 @@ def negotiate(message: "type[Message] | Message", peer: Any) -> int:
 
 
 def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
-    """Negotiate with a peer that has these versions of the API; see `negotiate`."""
+    """Like `negotiate`, but `theirs` is the peer's version range for this API."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs
@@ -70,7 +70,7 @@ def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: "type[Message]", version: int) -> bool:
-    """Return whether a version has all ignorable fields, so that encoding in it never drops a value silently."""
+    """Return whether this version has every ignorable field, so that encoding never silently drops a value."""
     from tagwire.message.field_table import layout_of
 
     return _refuses(layout_of(cls, version).root)
@@ -92,5 +92,5 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    """Make a peer's range; negative numbers are not versions."""
+    """Make the range of a peer's versions. Negative numbers are ignored, because they are not versions."""
     return Versions(max(lowest, 0), highest)

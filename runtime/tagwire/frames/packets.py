@@ -38,7 +38,7 @@ _EITHER_IP: Final = (12, 14, 101)
 
 
 class CaptureError(TagwireError):
-    """A file of captured traffic that can't be read."""
+    """A file of captured traffic can't be read."""
 
 
 class TcpSegment(NamedTuple):
@@ -59,10 +59,9 @@ class TcpSegment(NamedTuple):
 
 
 def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
-    """Yield the TCP segments of a capture, in the order of its packets; other packets are skipped.
+    """Yield the TCP segments of a capture, in packet order. Packets without TCP are skipped.
 
-    `file` is a path or an open binary file. Raises CaptureError if the capture can't be read, and
-    MissingExtraError.
+    `file` is a path or an open binary file. Raises MissingExtraError, and CaptureError if the capture can't be read.
     """
     if isinstance(file, str):
         try:
@@ -82,7 +81,7 @@ def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
 
 
 def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
-    """Return the TCP segment in a packet, or None if it has no whole TCP header or its link type is unknown.
+    """Return the TCP segment in a packet; None if its TCP header is incomplete or its link type is unknown.
 
     Raises MissingExtraError.
     """
@@ -98,7 +97,7 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
         if not isinstance(tcp, dpkt.tcp.TCP):
             return None
     except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
-        return None  # the headers are truncated, or the packet is not TCP over IP
+        return None  # the packet is not TCP over IP, or its headers are truncated
     family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
     source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))
     ends = f"{source}:{tcp.sport}", tcp.sport, f"{target}:{tcp.dport}", tcp.dport
@@ -116,7 +115,7 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
 
 
 def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    """Yield link type, time and data of each packet; each interface has its own link type and time unit."""
+    """Yield the link type, time and data of each packet. Each interface has its own link type and time unit."""
     pcapng: Any = required("pcapng", "pcap")
     required("pcapng.blocks", "pcap")
     try:

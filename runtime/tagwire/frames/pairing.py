@@ -1,9 +1,9 @@
 """Pair responses with requests.
 
-Clients reuse correlation IDs: on every new connection, after logging in again, and after the counter wraps. Requests
-with the same ID on one connection are answered in the order in which they were sent. So pending requests are kept by
-connection and correlation ID, first in, first out. In protocols whose frames don't begin with a correlation ID,
-responses come in the order of the requests.
+Clients reuse correlation IDs: on every new connection, after a new login, and when the counter wraps around. Requests
+with the same ID on one connection are answered in the order in which they were sent. So pending requests are stored in
+a queue per connection and correlation ID. In protocols whose frames don't begin with a correlation ID, responses come
+in the order of the requests.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ T = TypeVar("T")
 
 
 class Pairing(Generic[T]):
-    """Requests that wait for their responses; the caller chooses a value to represent each request.
+    """Requests that wait for their responses. The caller chooses the object that represents each request.
 
-    If more than `limit` requests wait, the oldest ones are dropped, and their responses match no request.
+    If more than `limit` requests wait, the oldest are dropped, so their responses won't match any request.
     """
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
@@ -45,9 +45,9 @@ class Pairing(Generic[T]):
         return self._count
 
     def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> tuple[Hashable, int | None]:
-        """Return the connection and the correlation ID, which a request shares with its response.
+        """Return the connection and correlation ID, which are the same for a request and its response.
 
-        The ID is None in protocols without correlation IDs, and in a frame that ends before the ID.
+        The ID is None if the protocol has no correlation IDs, or if the frame ends before its ID.
         """
         at = 4 if is_request else 0
         has_id = self.has_ids and len(frame) >= at + 4
@@ -72,7 +72,7 @@ class Pairing(Generic[T]):
         return True
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
-        """Add a request that gets a response; its first eight bytes are enough."""
+        """Add a request that gets a response. Only its first eight bytes are needed."""
         if connection not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1
@@ -80,9 +80,9 @@ class Pairing(Generic[T]):
                 self._forget(next(iter(self._waiting)))
 
     def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
-        """Remove and return the request of the response that starts with these bytes; None if no request waits for it.
+        """Remove and return the request that this response belongs to; None if no request waits for it.
 
-        Requests that `fits` rejects are skipped, and continue to wait.
+        `start` is the beginning of the response. Requests that `fits` rejects are skipped, and keep waiting.
         """
         key = self.key(connection, start, is_request=False)
         same = self._waiting.get(key)
@@ -99,11 +99,11 @@ class Pairing(Generic[T]):
         return found
 
     def candidates(self, connection: Hashable, start: bytes) -> tuple[T, ...]:
-        """Return all requests that wait for a response with the correlation ID at the start of these bytes."""
+        """Return all waiting requests with the correlation ID of this response. `start` is the response's beginning."""
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Drop the requests whose responses are ambiguous, because bytes of a connection are missing."""
+        """Handle missing bytes on a connection: drop the waiting requests whose responses are now ambiguous."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)
@@ -128,9 +128,9 @@ def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSel
 
 
 def has_leading_ids(registry: Registry) -> bool:
-    """Return whether, in all versions, requests have the correlation ID at byte 4, and responses begin with it.
+    """Return whether every version has the correlation ID at byte 4 of requests and at byte 0 of responses.
 
-    True for a package without headers, because any frames must then be from another protocol.
+    Also true for a package without headers, because its frames must come from another protocol.
     """
     names = ("RequestHeader", "ResponseHeader")
     return any(name not in registry for name in names) or (

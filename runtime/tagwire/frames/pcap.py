@@ -1,9 +1,9 @@
 """Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
 
-A capture may lack packets: it begins or ends in the middle of a connection, comes from a machine that was too slow, or
-has only the first bytes of each packet. After such a gap, `tagwire.frames.tcp_frames` finds the next frame. The gap is
-reported when the capture ends, when its connection begins again, or when too much data after the gap is waiting. Needs
-the extra `pcap`.
+A capture may lack data: it may begin or end in the middle of a connection, the machine may have been too slow to record
+all packets, or only the first bytes of each packet were recorded. After such a gap, `tagwire.frames.tcp_frames` finds
+the next frame. The gap is reported when the capture ends, when its connection begins again, or when too much data has
+piled up after the gap. Needs the extra `pcap`.
 """
 
 from collections import Counter
@@ -63,7 +63,7 @@ class _Direction:
     """One direction of a connection: puts its segments in order."""
 
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
-        """`start` is the sequence number of the first byte, None if the capture does not show it."""
+        """`start` is the sequence number of the first byte; None if it is not in the capture."""
         self._headers = headers
         self._begin(start)
 
@@ -96,19 +96,19 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield the frames after the remaining gaps."""
+        """End the direction: give up waiting for missing segments, and yield the frames after those gaps."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
             yield each, self._time
 
     def _ready(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield the frames in the segments that have no gap before them."""
+        """Yield the frames in waiting segments that no longer have a gap before them."""
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # an earlier segment may have had part of these bytes
+            new = data[self._next - sequence :]  # skip bytes that an earlier segment has already delivered
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
@@ -135,11 +135,11 @@ class _Connection:
         self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
-        """Return whether a direction begins with this sequence number."""
+        """Return whether this direction of the connection begins with the given sequence number."""
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Start the broker's direction after its SYN; earlier bytes belonged to another connection."""
+        """Start the broker's direction, as its SYN was seen. Bytes seen earlier belong to a previous connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -167,11 +167,11 @@ class _Connection:
 def network_frames(
     file: "str | BinaryIO", port: int = 9092, registry: "Registry | None" = None
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """Yield the frames to and from a broker's port in a path or an open file, each when it is complete.
+    """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
-    Bytes outside of frames give a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if the order
-    matters. With a registry, the first request after a gap is recognized by the registry's API keys and versions,
-    otherwise by plausible ones. Raises CaptureError for a file that can't be read, MissingExtraError.
+    Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
+    the order matters. With a registry, the first request after a gap is recognized by the registry's API keys and
+    versions, otherwise by any plausible ones. Raises MissingExtraError, and CaptureError for a file that can't be read.
     """
     connections: dict[str, _Connection] = {}
     for segment in tcp_segments(file):

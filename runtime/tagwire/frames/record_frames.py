@@ -1,15 +1,13 @@
-"""How a log record holds a message: a prefix of a few bytes gives its type.
+"""How a message is stored in a log record: after a prefix of a few bytes, which identifies its type.
 
-Records of Kafka's internal topics and of its metadata logs have no header.
-There are three forms, each with its own layout:
+Records of Kafka's internal topics and of its metadata logs have no header. Instead, they have one of three prefixes:
 
     key        coordinator logs, the record's key: int16 record type, body in version 0
     value      coordinator logs, the record's value: int16 version, body; the key gives the type
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
-Coordinators use the same record types for different messages, so readers need the log's
-name. A tombstone is a coordinator record with a null value: it deletes the record with its key,
-has no version, and decodes to no message.
+Different coordinators use the same record types for different messages, so readers need the log's name. A tombstone is
+a coordinator record with a null value: it deletes the record with its key, has no version, and decodes to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
     class DecodeOptions(TypedDict):
-        """The decoding options of `Message.decode`; a plain dict at run time, since `typing` loads slowly."""
+        """The decoding options of `Message.decode`. At run time it is a plain dict, because `typing` loads slowly."""
 
         strict: bool
         views: bool
@@ -66,7 +64,7 @@ _METADATA = _frame(
 
 
 def encode_record(message: Message, version: int) -> bytes:
-    """Encode a message as a record of its log. Raises EncodeError, also for messages that are not records."""
+    """Encode a message as a record of its log. Raises EncodeError, also if the message is not a record."""
     body = message.encode(version)
     if message.KIND == "coordinator-key":
         return encode(_KEY, {"record_type": message.API_KEY}) + body
@@ -80,17 +78,17 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Encode a message with its version as a prefix. Raises EncodeError."""
+    """Encode a message, preceded by its version. Raises EncodeError."""
     return encode(_VALUE, {"version": version}) + message.encode(version)
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
-    """Decode a message after its version prefix; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    """Decode a message that follows its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
     data = held(data) if options["views"] else as_bytes(data)
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
-        version = cls.VERSIONS.highest  # newer versions only add fields at the end
+        version = cls.VERSIONS.highest  # safe, because newer versions only add fields at the end
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
@@ -99,11 +97,10 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
     """Decode a record of a log; `Frame.header` is None.
 
-    In the coordinator logs ("group", "transaction", "share"), `data` is a key if
-    `key` is None, and otherwise the value of `key`, which is the key's bytes or
-    message. A value of None is a tombstone: the Frame's message is None, its version
-    -1. Raises DecodeError (also for None in logs without tombstones),
-    UnsupportedVersionError, and TagwireError for an unknown log.
+    In the coordinator logs ("group", "transaction", "share"), `data` is a key if `key` is None, and otherwise the value
+    that belongs to `key` (the key's bytes or message). If `data` is None, the record is a tombstone, and the Frame has
+    message None and version -1. Raises DecodeError (also for None in logs without tombstones), UnsupportedVersionError,
+    and TagwireError for an unknown log.
     """
     record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:
@@ -127,7 +124,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 
 
 class _Record:
-    """The bytes of a record, with methods to read them."""
+    """The bytes of a record, and methods that read them."""
 
     def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry
@@ -160,7 +157,7 @@ class _Record:
         return reader.message(whole=False), reader.pos
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
-        """Return the class of the record type in the bytes."""
+        """Return the message class of a record type. Raises DecodeError if the log has no such type."""
         from tagwire.frames.message_index import UnknownMessageError
 
         try:

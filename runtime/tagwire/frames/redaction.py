@@ -1,8 +1,7 @@
 """Redact frames: sensitive fields get empty values, everything else stays.
 
-Redact a capture before you attach it to a bug report. The bytes are rewritten by
-`tagwire.select`, so lengths and counts are correct, and everything that is not
-sensitive stays the same byte for byte.
+Redact a capture before you attach it to a bug report. `tagwire.select` rewrites the bytes, so lengths and counts are
+correct, and everything that is not sensitive stays byte for byte the same.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,10 @@ from tagwire.selection.selection import Selection
 
 
 class Redaction:
-    """Redacts messages and frames of a registry's package. With `same_length`, zeros or x's replace values."""
+    """Redacts the messages and frames of a registry's package.
+
+    With `same_length`, values are replaced by as many zero bytes or `x` characters instead of by empty values.
+    """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
         self._registry = registry
@@ -24,13 +26,13 @@ class Redaction:
         self._selections: dict[type[Message], Selection | None] = {}
 
     def message(self, cls: type[Message], data: bytes, version: int, *, offset: int = 0) -> bytes:
-        """Redact a message that begins at `offset`; the bytes before it are kept. Raises the errors of `decode`."""
+        """Redact the message that starts at `offset`; earlier bytes stay the same. Raises the errors of `decode`."""
         if cls not in self._selections:
             paths = tuple(sensitive_paths(cls))
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Validate the bytes even if there is nothing to redact: invalid bytes may contain anything.
+            # Validate the bytes even if there is nothing to redact, because invalid bytes may contain anything.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
@@ -42,7 +44,7 @@ class Redaction:
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """Redact a response frame without its size; API key and version are those of the request."""
+        """Redact a response frame without its size. `api_key` and `version` are those of its request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version
@@ -54,13 +56,13 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """Return a value of the same type that reveals nothing; null stays null."""
+        """Return a replacement of the same type that does not reveal the value. Null stays null."""
         if value is None:
             return None
-        if isinstance(value, list):  # an array that the path leads through
+        if isinstance(value, list):  # the path leads through an array, so there is a list of values
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # elements with empty keys would be duplicates
+            keeps = self._same_length and not field.unique  # otherwise elements with empty keys would be duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)
@@ -69,10 +71,10 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # records are null by default
+        return b"" if default is None else default  # the default of records is null
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """Return a struct with the same fields set, so that its unions keep their alternatives."""
+        """Return a struct with the same fields set, but emptied. Its unions therefore keep their alternatives."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)
@@ -82,7 +84,7 @@ def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
     """Yield the paths of the sensitive fields of a class, in the form that `tagwire.select` takes.
 
     An array of arrays with a sensitive field is sensitive as a whole, because no path leads into it. So is an array
-    whose elements have a sensitive key, because the elements would be duplicates without it.
+    whose elements have a sensitive key, because empty keys would make the elements duplicates of each other.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

@@ -1,4 +1,4 @@
-"""The messages of a package by name and API key, and methods for whole frames.
+"""The messages of a package, by name and API key, and methods that handle whole frames.
 
 A generated package has one `Registry`. It imports the module of a message on first use, so a program loads only what it
 needs. A frame is a header and a body; on a connection, an int32 size precedes it. The message class determines the
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    from typing_extensions import TypedDict, TypeVar, Unpack  # type checkers know it without the package
+    from typing_extensions import TypedDict, TypeVar, Unpack  # no need to install it: type checkers include it
 
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound
@@ -44,10 +44,9 @@ else:
 
 
 class Registry(MessageIndex, Generic[RequestH, ResponseH]):
-    """The message classes of one package, with methods for whole frames.
+    """The message classes of one package, and methods that handle whole frames.
 
-    `Registry[RequestH, ResponseH]` gives type checkers the header classes, which are
-    Any if a package has no headers.
+    `Registry[RequestH, ResponseH]` tells type checkers the header classes. They are Any if a package has no headers.
     """
 
     _header_names_request = False
@@ -89,9 +88,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode the header and the body of a request, without the frame size.
 
-        `header` keeps its own fields and unknown tags; if it has no API key and version, it gets those of the message.
+        If `header` is given, its fields and unknown tags are kept; missing API key and version come from the message.
         `correlation_id` and `client_id` are header fields, which may be given with or without `header`; their defaults
-        are 0 and null. Raises EncodeError, also for a header with another API key, version or ID.
+        are 0 and null. Raises EncodeError, also if the header has another API key, version or correlation ID.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -114,10 +113,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
-        """Return the class and version of the request in a frame, from its first four bytes.
+        """Return the class and version of the request in a frame. Only the first four bytes are read.
 
-        The class may not have this version. Raises DecodeError, also if the package's own header does not begin with
-        API key and version.
+        It is not checked whether the class has this version. Raises DecodeError, also if the package's request header
+        does not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -132,7 +131,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
-            header.decode_from(head, header.VERSIONS.lowest)  # raises the error for missing bytes
+            header.decode_from(head, header.VERSIONS.lowest)  # raises the error for a frame that is too short
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
@@ -156,9 +155,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> tuple[RequestH, int]:
         """Decode the header of a request frame; return it and the offset of the body.
 
-        Works for versions that the request does not have, so that a broker can answer them. For an unknown API key, it
-        decodes the fields that all header versions have: for Kafka API key, version, correlation ID and client ID. The
-        offset is then the end of these fields. Raises DecodeError.
+        Also works for versions that the request class does not have, so that a broker can answer them. For an unknown
+        API key, it decodes the fields that all header versions have (for Kafka: API key, version, correlation ID and
+        client ID). The offset is then the end of these fields. Raises DecodeError.
         """
         try:
             cls, version = self.request_class(data)
@@ -198,9 +197,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame without its size; the options work as in `Message.decode`.
 
-        `message` is the expected class, which gives type checkers the type of the result.
-        Raises DecodeError, whose offset counts from the start of the frame, and
-        UnsupportedVersionError (`decode_header` still reads such a frame's header).
+        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, whose
+        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` still reads such a
+        frame's header).
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])
@@ -230,8 +229,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode the header and the body of a response, without the frame size.
 
-        `header` keeps its own fields and unknown tags; `correlation_id` may be given with or without `header`, and is 0
-        by default. Raises EncodeError.
+        If `header` is given, its fields and unknown tags are kept. `correlation_id` may be given with or without
+        `header`, and defaults to 0. Raises EncodeError.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -272,13 +271,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[Any, ResponseH]:
-        """Decode the response to a request of this API and version, from a frame without its size.
+        """Decode the response to a request of this API and version. `data` is the frame without its size.
 
-        `api_key` may be the class of the response, which gives type checkers the type.
-        If the response has a fallback (`Message.FALLBACK`: a broker without the requested
-        version of ApiVersionsRequest answers in version 0, with error 35), `Frame.version`
-        is the version of the answer. Raises DecodeError, whose offset counts from the
-        start of the frame, and UnsupportedVersionError.
+        Instead of `api_key`, you can pass the response class, which tells type checkers the type of the result. If the
+        response has a fallback (`Message.FALLBACK`: a broker without the requested version of ApiVersionsRequest
+        answers in version 0, with error 35), `Frame.version` is the version of the answer. Raises DecodeError, whose
+        offset counts from the start of the frame, and UnsupportedVersionError.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._response_readers.get((api_key, version))
@@ -317,9 +315,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Make a native plan, which later calls use for frames with a header and a message of these versions.
+        """Make a native plan for frames with this header and message version, which later calls will use.
 
-        Does nothing if the pure engine has one of the parts, or if the class is not the package's.
+        Does nothing if the header or message uses the pure engine, or if the class is not from this package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)
@@ -362,8 +360,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        Error codes of newer peers are register members as well (`Register.of`). Empty for a package without a register
-        that marks error codes as retriable or not.
+        Unknown codes from newer peers are enum members as well (`Register.of`). Empty if the package has no enum that
+        marks error codes as retriable or not.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 
@@ -380,7 +378,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return encode_record(message, version)
 
     def encode_prefixed(self, message: Message, version: int) -> bytes:
-        """Encode a message after an int16 with its version, as in the metadata and assignment of a group member.
+        """Encode a message, preceded by its version as an int16, like the metadata and assignment of a group member.
 
         Raises EncodeError.
         """
@@ -398,10 +396,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame:
-        """Decode a message after its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
+        """Decode a message that follows its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
-        `message` is a class or a name. With `strict=False`, a newer version is read as the highest known version, as
-        Kafka's consumer does. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
+        `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
+        version, as in Kafka's consumer. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
         """
         from tagwire.frames.record_frames import decode_prefixed
 
@@ -428,7 +426,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 def read_rest(
     cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Message:
-    """Decode the message from `start` to the end of `data`. Raises DecodeError, with offsets in `data`."""
+    """Decode the message between `start` and the end of `data`.
+
+    Offsets in a DecodeError count from `data`'s first byte.
+    """
     message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
     left = memoryview(data).nbytes - end
     if left and strict:
@@ -438,5 +439,5 @@ def read_rest(
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    """Return the error for unexpected bytes of a frame at `offset`."""
+    """Return a DecodeError for unexpected bytes at `offset` of a frame."""
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

@@ -1,12 +1,12 @@
 """The releases that have each version of a message.
 
-A package whose specs came from several releases has a module `releases` with a
-string for each message, made by the generator:
+A package whose specs came from several releases has a module `releases` with a string for each message, made by the
+generator:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-Each part names versions, and the first and last release that define them with the same bytes. A version
-that occurs twice was redefined: its bytes differ between the two spans.
+Each part names versions, and the first and last release that define them in the same way. If a version occurs twice,
+its definition changed: its bytes differ between the two spans of releases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """Return the history of a message as a string, in which versions with equal spans are joined."""
+    """Return the release history of a message as a string. Consecutive versions with equal spans are joined."""
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
@@ -33,7 +33,7 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
 
 def parse_releases(text: str) -> dict[int, Spans]:
-    """Return the spans of each version, from the string that `releases_text` made."""
+    """Parse a string from `releases_text`: return each version's spans of releases."""
     found: dict[int, Spans] = {}
     for part in text.split("; "):
         versions, first, last = part.split(" ")

@@ -1,8 +1,9 @@
 """Split a stream of bytes into frames, without I/O.
 
 A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as they come from a socket
-or a file, and yields whole frames. The time is linear in the number of bytes, however they are divided. The parts of a
-large frame are copied only once, because memory for more copies of large frames costs more than the copying.
+or a file, and yields whole frames. The time is linear in the number of bytes, no matter in what pieces they arrive. The
+pieces of a large frame are copied only once, because allocating memory for more copies would take longer than the
+copying itself.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ _SIZE_WIDTH: Final = 4
 
 
 class FrameSplitter:
-    """Splits a stream into frames: `feed` it bytes, then iterate over the complete frames.
+    """Splits a stream into frames: `feed` it bytes, then iterate over it to get the complete frames.
 
     A new iteration continues where the last one stopped. A size below zero or above `max_size` raises an error, and so
     does every later call, because the next frame can't be found.
@@ -40,11 +41,11 @@ class FrameSplitter:
 
     @property
     def pending(self) -> int:
-        """The number of bytes fed so far that have not been returned in frames."""
+        """The number of bytes that were fed but not yet returned in frames."""
         return len(self._buffer) + (0 if self._started is None else _SIZE_WIDTH + self._started.tell())
 
     def rest(self) -> bytes:
-        """Return the bytes fed so far that have not been returned in frames."""
+        """Return the bytes that were fed but not yet returned in frames."""
         if self._started is None:
             return bytes(self._buffer)
         return (self._size() or 0).to_bytes(_SIZE_WIDTH, "big") + self._started.getvalue() + self._buffer
@@ -59,13 +60,19 @@ class FrameSplitter:
         self._buffer += data
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each whole frame, without its size. Raises DecodeError (LimitError for a size over the limit)."""
+        """Yield each complete frame, without its size.
+
+        Raises DecodeError, or LimitError for a size above `max_size`.
+        """
         while (frame := self._next()) is not None:
             self.offset += _SIZE_WIDTH + len(frame)
             yield frame
 
     def close(self) -> None:
-        """End the stream. Raises DecodeError if it ends inside a frame, or if whole frames were not read."""
+        """End the stream.
+
+        Raises DecodeError if it ends inside a frame, or if there are complete frames left to read.
+        """
         if not self.pending:
             return
         size = self._size()
@@ -78,7 +85,7 @@ class FrameSplitter:
         raise self._fault(DecodeError, found, "the whole frame")
 
     def _next(self) -> bytes | None:
-        """Return the next frame; None if the frame is not complete."""
+        """Return the next frame; None if it is not complete yet."""
         started = self._started
         if started is not None:
             if self._missing:
@@ -100,7 +107,7 @@ class FrameSplitter:
         return frame
 
     def _size(self) -> int | None:
-        """Return the size of the next frame; None if the size is not complete."""
+        """Return the size of the next frame; None if its bytes have not all arrived."""
         if self._started is not None:
             return self._started.tell() + self._missing
         if len(self._buffer) < _SIZE_WIDTH:

@@ -1,11 +1,11 @@
 """Find the frames in one direction of a TCP connection, even if the capture lacks some of the bytes.
 
-While no byte is missing, each size gives the position of the next frame. After a gap, the size of the damaged frame may
-still give that position. Otherwise the module searches for the next frame: a size, a plausible header of a request or
-response of this connection, and after the frame another such header or the end of a segment. Skipped bytes are reported
-as `LostBytes`.
+As long as no bytes are missing, the size of each frame leads to the next one. If there is a gap inside a frame, its
+size may still lead to the next one. Otherwise the module searches for the next frame: a size, then a header that is
+plausible for this connection, and after the frame another such header or the end of a segment. Skipped bytes are
+reported as `LostBytes`.
 
-The search reads each byte once, and keeps at most as many bytes as the largest frame has.
+The search reads each byte once, and never holds more bytes than the largest frame has.
 """
 
 import re
@@ -37,9 +37,9 @@ class LostBytes(NamedTuple):
 
 
 class RequestHeaders:
-    """Recognizes the first bytes of a request: a size, an API key and a version that the registry has.
+    """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts the requests without a response by correlation ID.
+    `waiting` counts, for each correlation ID, the requests that have no response yet.
     """
 
     width: Final = 12
@@ -64,23 +64,23 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # UnknownMessageError is a LookupError
+        except LookupError:  # the registry raised UnknownMessageError, a LookupError
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether a request can begin at `behind`, after the request at `at`."""
+        """Return whether a request can begin at `behind`, directly after the request that begins at `at`."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
-        """Count a request: its response will have the same correlation ID."""
+        """Note a request: one more response is expected with its correlation ID."""
         if len(frame) >= 8:
             self._waiting[_int32(frame, 4)] += 1
 
 
 class ResponseHeaders:
-    """Recognizes the first bytes of a response: a size, and the correlation ID of a request that waits for it.
+    """Recognizes the start of a response: a size, then the correlation ID of a request that waits for a response.
 
-    If no request of the connection was captured, IDs must ascend.
+    If no requests of the connection were captured, the IDs must ascend instead.
     """
 
     width: Final = 8
@@ -102,14 +102,14 @@ class ResponseHeaders:
         return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether a response can begin at `behind`, after the response at `at`."""
+        """Return whether a response can begin at `behind`, directly after the response that begins at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
         if not self.holds(data, behind):
             return False
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Count a response: one request fewer waits for this correlation ID."""
+        """Note a response: one request fewer is waiting with its correlation ID."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -120,7 +120,7 @@ FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
-    """Finds the beginning of the next frame in bytes after a gap."""
+    """Searches the bytes after a gap for the start of the next frame."""
 
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
@@ -133,17 +133,17 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Take more bytes; return the position in `data` of the first plausible frame, None if there is none yet."""
+        """Take more bytes; return where in `data` the first plausible frame begins, or None if there is none yet."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return the first complete frame, because no more bytes follow."""
+        """Return where the first complete frame begins, though unconfirmed, because no more bytes follow; else None."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
-        """Yield and remove the possible frames that can now be confirmed or rejected."""
+        """Yield and remove the possible frames for which enough bytes have arrived to confirm or reject them."""
         later = []
         while self._waiting and self._waiting[0][0] <= len(self.data):
             end, at = heappop(self._waiting)
@@ -155,14 +155,14 @@ class _Search:
             heappush(self._waiting, each)
 
     def _is_decidable(self, end: int) -> bool:
-        """Return whether the data ends where the frame ends, or includes the next header."""
+        """Return whether the data ends exactly where the frame ends, or contains the whole header after it."""
         return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
         return end == len(self.data) or self._headers.follows(self.data, at, end)
 
     def _new(self) -> int | None:
-        """Return the position of the first frame in bytes that were not searched before."""
+        """Search the bytes that were not searched before; return the position of the first frame, or None."""
         last = len(self.data) - self._headers.width
         for match in self._headers.pattern.finditer(self.data, self._checked):
             at = match.start()
@@ -178,19 +178,26 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Drop the bytes in which no frame can begin. Done rarely, because it scans all possible frames."""
+        """Drop the bytes before the first possible frame.
+
+        This is done rarely, because it visits all possible frames.
+        """
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        self._waiting = [(end - first, at - first) for end, at in self._waiting]  # a shift keeps the heap order
+        # subtracting the same number everywhere keeps the heap order
+        self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
 
 class DirectionFrames:
-    """Turns the ordered bytes of one direction, and the sizes of its gaps, into frames and lost bytes."""
+    """Turns the bytes of one direction into frames and lost bytes.
+
+    The bytes are in order; gaps are given by their size.
+    """
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
         """`is_start` is true if the first byte is also the first byte of the connection, not only of the capture."""
@@ -204,7 +211,7 @@ class DirectionFrames:
         self._reason = ""
 
     def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
-        """Yield the frames that these bytes complete."""
+        """Yield the frames that these bytes complete, and any lost bytes before them."""
         if not self._is_start:
             self._is_start = True
             if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):
@@ -221,7 +228,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames before a gap of `count` bytes."""
+        """Handle a gap of `count` bytes, after yielding the complete frames before it."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -262,14 +269,14 @@ class DirectionFrames:
                 for frame in self._splitter:
                     self._headers.take(frame)
                     yield frame
-            except DecodeError as error:  # an invalid size: the next frame may begin one byte later
+            except DecodeError as error:  # an invalid size: the next frame may begin as early as one byte later
                 data = self._splitter.rest()[1:]
                 self._skipped += 1
                 self._splitter = FrameSplitter()
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames that a search has found before a gap or the end, though nothing confirms them."""
+        """Yield the complete frames found by a search before a gap or the end, where nothing can confirm them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()
@@ -280,12 +287,12 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start searching after a gap; the bytes before it hold no frame."""
+        """Start a new search after a gap. The bytes that were searched so far contain no frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search; return the bytes from the start of the frame."""
+        """End the search, which found a frame at `at`; return the bytes from there on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

@@ -2,8 +2,8 @@
 
 The first bytes of a request identify it. A response, or a message without header, has no such bytes, so every message
 is tried, and each that decodes strictly to the last byte is a candidate. Often there are several. `plausibility` ranks
-them by their values, and the distance between the first and the second candidate shows how reliable the result is.
-Record batches have checksums, so they are recognized with certainty.
+them by their values, and the difference in cost between the first and the second candidate shows how reliable the
+result is. Record batches have checksums, so they are recognized with certainty.
 
 Versions of a message that decode the bytes to the same values are one candidate, because nothing distinguishes them.
 """
@@ -73,11 +73,11 @@ class Candidate:
 
     @property
     def version(self) -> int | None:
-        """The version to show: the highest that decodes the bytes to these values."""
+        """The version to show: the highest of those that decode to these values."""
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the traces, as JSON-able values."""
+        """Return everything except the traces, as JSON-able values."""
         return {
             "kind": self.kind,
             "message": self.name,
@@ -93,7 +93,7 @@ class Candidate:
 
 
 class Guess:
-    """The possible meanings of some bytes, most likely first."""
+    """All possible meanings of some bytes, most likely first."""
 
     __slots__ = ("candidates", "size")
 
@@ -109,7 +109,10 @@ class Guess:
 
     @property
     def clear(self) -> Candidate | None:
-        """The best candidate if it is whole, costs less than raw bytes, and is ahead by `CLEARLY`; else None."""
+        """The best candidate if there is no doubt: complete, cheaper than raw bytes, and `CLEARLY` ahead.
+
+        Otherwise None.
+        """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
             return None
@@ -120,11 +123,12 @@ class Guess:
 
 
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
-    """Return the messages of `registry` that `data` (any bytes-like object, without the frame size) may be.
+    """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
 
-    Candidates decode every byte strictly, and are sorted by the cost of their values. The request that the header names
-    is listed even if only a part of it decodes; other partial readings are searched only if there is no complete one.
-    No bytes raise an error. Raises ValueError for a kind that is not in `KINDS`.
+    Each candidate decodes strictly and to the last byte. They are sorted by the cost of their values, lowest first. The
+    request that the header names is listed even if only a part of it decodes; other partial readings are searched only
+    if there is no complete one. Whatever the bytes are, they raise no error. Raises ValueError for a kind that is not
+    in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
@@ -145,7 +149,7 @@ Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
-    """Tries the same bytes as each kind of message."""
+    """Tries to decode the same bytes as each kind of message."""
 
     def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
         self.registry = registry
@@ -198,7 +202,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # the library for a checksum is not installed
+            return  # the library that computes a checksum is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
         if (fault := seen[-1].error) is not None:
@@ -213,7 +217,7 @@ class _Work:
     # ------------------------------------------------------------ partial readings
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the three most likely partial readings; used if no reading is complete."""
+        """Yield the three most likely partial readings. Used only if no reading is complete."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -228,14 +232,14 @@ class _Work:
     # ------------------------------------------------------------ common helpers
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the messages of a kind, or all messages except headers."""
+        """Return the message classes of a kind, or of all kinds except headers."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield the versions that decode every byte, grouped by equal values."""
+        """Yield groups of versions that decode all bytes to the same values, each with a trace."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:
@@ -284,13 +288,13 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Return whether offset, length and magic byte match one of Kafka's batch formats, rarely a coincidence."""
+    """Return whether offset, length and magic byte fit one of Kafka's batch formats, which is rarely a coincidence."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 
 
 def _is_past_header(seen: Trace) -> bool:
-    """Return whether a partial request has at least its header."""
+    """Return whether a partly decoded request has at least its complete header."""
     return len(seen.parts) > 1 or (bool(seen.parts) and seen.parts[0].complete)
 
 

@@ -1,4 +1,4 @@
-"""The state of a layout reader: position, extent and path, and the errors raised there.
+"""The state of a layout reader: position, path and the end of the readable bytes; and the errors raised there.
 
 This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and errors with their
 positions. `LayoutReader` adds the traversal of fields.
@@ -49,7 +49,7 @@ class LayoutCursor:
 
     @property
     def left(self) -> int:
-        """The number of bytes from the position to the end of the extent."""
+        """The number of bytes between the position and the end of the extent."""
         return self.end - self.pos
 
     # ------------------------------------------------------------ rejecting
@@ -101,7 +101,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ bytes, varints, lengths
 
     def take(self, count: int) -> int:
-        """Move over `count` bytes and return the offset where they begin."""
+        """Skip `count` bytes, and return the offset of the first one."""
         start = self.pos
         if count > self.end - start:
             self.fail(f"{byte_count(self.end - start)} left", byte_count(count))
@@ -122,7 +122,7 @@ class LayoutCursor:
         self.fail(f"a varint of more than {size} bytes", f"at most {size}", start)
 
     def uvarint(self) -> int:
-        """Read a length, count or tag. If bit 31 is set (lenient only), it is negative, like an int32 in Java."""
+        """Read a length, count or tag. Lenient readers treat bit 31 as the sign, like an int32 in Java."""
         start = self.pos
         value = self.raw_varint(5)
         if value > UVARINT_MAX:
@@ -137,7 +137,7 @@ class LayoutCursor:
         return from_zigzag(self.raw_varint(5)) if code.zigzag else _as_int32(self.uvarint() - code.bias)
 
     def length(self, code: LengthCode) -> int | None:
-        """Read a length or count; None for null."""
+        """Read a length or count. Returns None for null."""
         start = self.pos
         value = self.signed_length(code)
         if value >= 0:

@@ -1,9 +1,9 @@
-"""Turn the native engine's error position into an error: the interpreter continues there, and fails at once.
+"""Turn the native engine's error position into an error: the interpreter resumes reading there, and fails at once.
 
 The native engine finds the error position in a separate pass (`_native/engine/walk.h`): the kind of item that could not
-be read, its path and position, the end of the extent, and the counts for the limits. Only the interpreter describes
-errors, so each description has one source. Reporting an error costs as much as reading one field, however many bytes
-precede it.
+be read, its path and position, where the readable bytes end, and the counts that are checked against limits. Only the
+interpreter describes errors, so each description has one source. Reporting an error costs as much as reading one field,
+however many bytes precede it.
 """
 
 from enum import IntEnum
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Site(IntEnum):
-    """The kind of item that could not be read; names and numbers match `tw_site` in walk.h."""
+    """What could not be read. Names and numbers match `tw_site` in walk.h."""
 
     VALUE = 1
     SECTION = 2
@@ -37,12 +37,12 @@ ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, 
 
 
 def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
-    """Raise the DecodeError for an error at `place`, or LimitError if a limit is the reason."""
+    """Raise the error for the bytes at `place`: a DecodeError, or LimitError if they exceed a limit."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 
 
 def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
-    """Continue reading at `place`, which raises the error. The reader's recorder already has everything before it."""
+    """Resume reading at `place`, which raises the error. The reader's recorder already has everything before it."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
@@ -93,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type that a path leads to, and a scope for each struct on the path, including the last one."""
+    """Return the type at the end of the path, and one scope per struct on the way, including the last."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

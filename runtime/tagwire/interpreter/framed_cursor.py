@@ -1,8 +1,9 @@
 """Read the parts of layouts that only record formats have.
 
-`LayoutReader` extends this class with the traversal of fields. This class reads lengths and checksums of following
-bytes, constant values, named bits, and compressed bytes. Decompressed bytes are read as a separate input; an error in
-them has the position of the compressed bytes, and its message gives the position in the decompressed bytes.
+This class reads lengths and checksums that apply to the bytes after them, constant values, named bits, and compressed
+bytes. Its subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input: an
+error in them is reported at the position of the compressed bytes, and its message gives the position in the
+decompressed ones.
 """
 
 from collections.abc import Generator, Mapping
@@ -30,7 +31,7 @@ Scopes = tuple[dict[str, Any], ...]
 
 
 class FramedCursor(LayoutCursor):
-    """A position in bytes that may be enclosed, covered by a checksum, or compressed."""
+    """A read position in bytes that may be within a given length, covered by a checksum, or compressed."""
 
     compressed_at: int | None = None
     """The start of the compressed bytes that are being read, or None outside compressed bytes."""
@@ -42,7 +43,10 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position, or at the compressed bytes that contain it."""
+        """Raise a DecodeError at the current position.
+
+        Inside compressed data, the error's offset is that of the data.
+        """
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)
@@ -50,7 +54,7 @@ class FramedCursor(LayoutCursor):
         super().fail(found + where, expected, self.compressed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
-        """Read a value of a type, with its node in the trace."""
+        """Read a value of a type, and record it as a node of the trace."""
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
@@ -75,13 +79,14 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            value = self.extent_end(kind, value, start) - self.pos  # store the other item's length without this item
+            # store the length of the other item alone, without this length itself
+            value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length was given by another item."""
+        """Read an item whose length another item has given. The value must fill that length."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -89,10 +94,11 @@ class FramedCursor(LayoutCursor):
         return value
 
     def packed(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose bytes may be compressed: an array in its extent, or a value with nested messages."""
+        """Read an item that may be compressed: an array up to the end of its extent, or a value of nested messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        if codec == "none" or (isinstance(item.type, Array) and not self.left):  # zero records may take zero bytes
+        # no records may be stored as no bytes at all
+        if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
         if isinstance(item.type, Array):
@@ -101,7 +107,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # without a trace, the nested messages are not read
+            if self.recorder is not None and value is not None:  # the nested messages are read only to trace them
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)
@@ -111,21 +117,24 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ lengths and counts
 
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
-        """Return the end of the extent whose length `size`, written at `start`, was just read."""
+        """Return where an extent ends, given its length `size`, which was just read and begins at `start`."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
             self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
-        """Reject bytes that are left over in an extent."""
+        """Reject bytes that remain in an extent after its content."""
         if self.left:
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value that was read at `start`. Rejects a value that its item doesn't allow."""
+        """Return the value, which was read at `start`.
+
+        Rejects a wrong constant, and bit groups with undefined values.
+        """
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -138,7 +147,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Reject the bytes from here to the end of the extent unless they have the checksum written at `at`."""
+        """Check the bytes from here to the end of the extent against the checksum that was read at `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -147,12 +156,18 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the valid elements of the array at `start`; return their count, and the number of the last element."""
+        """Skip the elements at `start` that are known to be valid.
+
+        Returns their count, and the last one's order key.
+        """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Reject an empty array that must have elements, and elements out of order; `values` begin at index `first`."""
+        """Reject an empty array that needs elements, and elements that do not ascend.
+
+        `values` holds the elements from index `first` on; `last` is the order key of the one before.
+        """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
         order = kind.order
@@ -173,7 +188,10 @@ class FramedCursor(LayoutCursor):
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Read the decompressed content of the bytes from `start` to `end`; after the block, the position is `end`."""
+        """Inside the `with` block, read the decompressed content of the bytes from `start` to `end`.
+
+        Afterwards, be at `end`.
+        """
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:
@@ -186,16 +204,16 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # its positions refer to the outer bytes
+        self.good = {}  # the known positions refer to the outer bytes
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # kept after an error, which needs the inner position
+        self.buf, self.raw, self.end = outside  # skipped after an error, which needs the inner position
         self.pos, self.compressed_at = end, None
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value of a field that was already read, in the struct or the nearest enclosing one; 0 if absent."""
+    """Return the value already read for a field of this struct or, failing that, of the nearest outer one; else 0."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]
@@ -203,6 +221,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return the number by which an element of an ordered array is ordered."""
+    """Return the number by which the elements of an ordered array are sorted."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -1,9 +1,9 @@
 """Decode by layout, for lenient reading, traces and error positions.
 
-Generated serializers and the native engine are fast and don't track positions. When they reject bytes, this reader
-reads the same bytes by the same layout, tracks the field path, and raises the error that users see. With `strict=False`
-it accepts what Kafka's own reader accepts; with a recorder it records every field. Values of a struct without a class
-are dicts.
+Generated serializers and the native engine are fast, but don't track positions. When they reject bytes, this reader
+reads the same bytes again by the same layout, keeps track of the field path, and raises the error that users see. With
+`strict=False` it accepts what Kafka's own reader accepts; if it has a recorder, it reports every field to it. A struct
+without a class becomes a dict.
 
 Lenient reading accepts the following, each of which makes `canonical` false: any negative length is null; any non-zero
 boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker below zero is null and any other marker means
@@ -55,10 +55,12 @@ def decode(
     limits: Limits,
     good: Good | None = None,
 ) -> tuple[Any, int]:
-    """Return the message at `offset` and its end. With `whole` and `strict`, no bytes may follow the message.
+    """Return the message at `offset`, and the offset after it.
 
-    `good` has the valid array elements of bytes with an error. Raises DecodeError, or LimitError if the bytes exceed
-    `limits`.
+    With `whole` and `strict`, no bytes may follow the message.
+
+    If the bytes are known to contain an error, `good` has the array elements before it, which are valid. Raises
+    DecodeError, or LimitError if the bytes exceed `limits`.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:
@@ -83,14 +85,14 @@ class LayoutReader(TagSectionReader):
         return value
 
     def end_of_message(self) -> None:
-        """Reject bytes after the message."""
+        """Reject bytes that follow the message."""
         if self.left:
             self.deviate(f"{byte_count(self.left)} after the message", "its end")
 
     # ------------------------------------------------------------ structs and their fields
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
-        """Read a struct; `around` are the values read so far of the enclosing structs."""
+        """Read a struct. `around` has the values that were read so far in the enclosing structs."""
         scopes = (*around, {})
         self.bound("depth", len(scopes))
         end = self.end
@@ -114,7 +116,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item that is present."""
+        """Read an item that is known to be present."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
@@ -154,11 +156,14 @@ class LayoutReader(TagSectionReader):
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """Convert the raw value at `start`."""
+        """Convert the raw value that was read at `start`.
+
+        Noncanonical values are rejected unless the reader is lenient.
+        """
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # reported below, outside this handler, so that no error has the value in its context
+            odd = deviation  # handled below, because an error raised in here would have the value in its context
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
@@ -198,7 +203,7 @@ class LayoutReader(TagSectionReader):
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
             return None
-        # Check before allocating: each element takes at least `minimum` bytes.
+        # Check the count before allocating anything: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
             self.fail(f"{count} element{'s' * (count != 1)}", most, start)
@@ -213,7 +218,7 @@ class LayoutReader(TagSectionReader):
         return values
 
     def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
-        """Read elements that must have different keys."""
+        """Read the elements of an array in which every key must be unique."""
         keys = Keys(type.unique)
         values = []
         for index in range(count):
@@ -223,7 +228,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """Return the number of elements, from another item."""
+        """Return the number of elements in an array whose count is another item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")
@@ -233,7 +238,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the invalid element was counted already
+            self.elements -= 1  # the invalid element was already counted before
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))
@@ -271,7 +276,10 @@ class LayoutReader(TagSectionReader):
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:
-    """Return whether an item with this condition is present; `scopes` are the values so far, outermost first."""
+    """Return whether an item with this condition is present.
+
+    `scopes` has the values read so far, outermost struct first.
+    """
     value: int = lookup(condition.field, scopes)
     return value & condition.mask == condition.equals
 
@@ -280,7 +288,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(PLACES, None)
     for name in struct.framing:
-        if cls is not None or name not in dict(struct.checks):  # a checksum is kept in a dict for inspection
+        if cls is not None or name not in dict(struct.checks):  # a dict keeps its checksum, so that it can be inspected
             del values[name]
     if cls is None:
         if not values.get("unknown_tags", True):

@@ -1,7 +1,7 @@
-"""Check rules over several fields while reading by layout: unions of tagged fields, and keys of elements.
+"""Check rules that involve several fields while reading by layout: unions of tagged fields, and unique keys.
 
-`LayoutReader` extends this class. A lenient reader accepts input that breaks these rules, because the bytes are
-unambiguous and people may want to inspect them.
+This is a base class of `LayoutReader`. A lenient reader accepts input that breaks these rules, because it can still be
+decoded, and people may want to inspect it.
 """
 
 from typing import Any
@@ -25,10 +25,10 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A position in bytes, with checks against values that were read before."""
+    """A read position with checks that compare a value with values read earlier."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
-        """Reject the tagged field `name` at `start` if another alternative of its union is present."""
+        """Reject the tagged field `name`, read at `start`, if another alternative of its union is also present."""
         union = fields.unions.get(name)
         if union is None or values[name] is None:
             return
@@ -44,7 +44,7 @@ class RuledCursor(FramedCursor):
                 self.deviate(f"no alternative of the union {union.name}", expected, start)
 
     def own_key(self, keys: Keys, index: int, element: Any, start: int) -> None:
-        """Reject an element at `start` that has the same key as an earlier element."""
+        """Reject the element at `start` if an earlier element has the same key."""
         twin = keys.twin(index, element)
         if twin is not None:
             self.path.append(index)
@@ -53,5 +53,5 @@ class RuledCursor(FramedCursor):
             self.path.pop()
 
     def shown_key(self, name: str, value: Any) -> str:
-        """Return a short form of a key field's value, or hide it if it is sensitive."""
+        """Return the value of a key field in short form, or a placeholder if it is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive([*self.path, name]) else shown(value)

@@ -1,11 +1,9 @@
 """Schemas built at run time: encode plain dicts without generated code.
 
-This is the counterpart of the constructor in the first draft of KIP-482, which
-takes a list of fields and a map of optional fields by tag. With such a map, even
-an empty one, a struct begins with a buffer of optional fields; its lengths are
-varints, whose kind the draft leaves open. Strings, bytes and arrays have int16 and
-int32 lengths, as before KIP-482. Classes generated from the same spec give the
-same bytes, because both use layouts.
+This is the counterpart of the constructor in the first draft of KIP-482, which takes a list of fields and a map of
+optional fields by tag. With such a map, even an empty one, a struct begins with a buffer of optional fields; its
+lengths are varints, but the draft does not say of which kind. Strings, bytes and arrays have int16 and int32 lengths,
+as before KIP-482. Classes generated from an equivalent spec encode to the same bytes, because both use layouts.
 
     foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
     response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})
@@ -52,9 +50,7 @@ class Field:
     `type` is the name of a primitive ("int32") or of an array of primitives ("[]int32"), a `Schema` for a struct, or
     `[schema]` for an array of structs. Strings, bytes, records and arrays may be `nullable`. `default` is the value of
     an omitted field. Without it, the default is 0, False, "", b"", (), a zero UUID, a struct of its own defaults, or
-    None for nullable records.
-
-    Raises SchemaError for a contradiction.
+    None for nullable records. Raises SchemaError if the arguments contradict each other.
     """
 
     __slots__ = ("item", "name")
@@ -73,7 +69,7 @@ class Field:
 
     @property
     def type(self) -> Type:
-        """The type in layouts."""
+        """The schema as a type for layouts."""
         return self.item.type
 
     def __repr__(self) -> str:
@@ -81,14 +77,12 @@ class Field:
 
 
 class Schema:
-    """A struct with ordered fields, and with optional fields by tag (0 to 65535).
+    """A struct with ordered fields, and optional fields that are identified by tags (0 to 65535).
 
-    Without `optional_fields` there is no buffer; an empty mapping makes an empty buffer, which later versions may fill.
-    `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an entry's length counts the two bytes of its
-    tag) choose between interpretations of the draft. The draft does not allow arrays of structs as optional fields;
-    `allow_struct_arrays` does.
-
-    Raises SchemaError for a contradiction.
+    Without `optional_fields` there is no buffer for them. An empty mapping makes an empty buffer, so that later
+    versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an entry's length counts
+    the two bytes of its tag) choose between possible interpretations of the draft. The draft does not allow arrays of
+    structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments contradict each other.
     """
 
     __slots__ = ("layout",)
@@ -115,8 +109,8 @@ class Schema:
     def encode(self, value: Mapping[str, Any]) -> bytes:
         """Encode a mapping of field names to values; omitted fields have their defaults.
 
-        Optional fields with their default value are not written. Unknown optional fields are
-        under "unknown_tags", as bytes by tag. Raises EncodeError.
+        Optional fields with their default value are not written. Unknown optional fields are given under the key
+        "unknown_tags", as a mapping from tag to bytes. Raises EncodeError.
         """
         return encode(self.layout, value)
 

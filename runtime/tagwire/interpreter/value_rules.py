@@ -1,6 +1,6 @@
-"""Rules over several values: unions, and arrays whose elements have different keys.
+"""Rules that involve several values: unions, and arrays in which no two elements have the same key.
 
-The reader and the writer check values here; each describes violations in its own errors.
+The reader and the writer use the same checks, but each describes violations in its own errors.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Describe a union in which more than one alternative is set."""
+    """Describe a union in which several alternatives are set, for an error message."""
     return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 
@@ -38,5 +38,5 @@ def _field(element: Any, name: str) -> Any:
 
 
 def key_text(names: Iterable[str], element: Any, shown: Callable[[str, Any], str]) -> str:
-    """Describe a key: each field with its value, formatted by `shown`."""
+    """Describe a key for an error message: each field with its value, formatted by `shown`."""
     return ", ".join(f"{name} {shown(name, _field(element, name))}" for name in names)

@@ -1,7 +1,7 @@
-"""Traverse a value to encode: track its path, and read the fields of structs.
+"""Traverse a value that is to be encoded: track the path, and read the fields of structs.
 
-A struct is an object of its layout's class, or a mapping of field names for a layout without a class. `LayoutWriter` is
-built on this class.
+A struct is an object of its layout's class, or, if the layout has no class, a mapping from field names to values.
+`LayoutWriter` is built on this class.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """Tracks the path in a value, and the values of the enclosing structs."""
+    """Tracks the path within a value, and the values of the structs around the current one."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -35,7 +35,7 @@ class ValueWalk:
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """Return a short form of a value, or hide it if the current field is sensitive."""
+        """Return a value in short form, or a placeholder if the current field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:
@@ -46,12 +46,12 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # kept after an error, which needs the path
+        self.path.pop()  # skipped after an error, whose message needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return the function that reads the fields of a struct's value."""
+        """Return a function that reads the fields of a struct: attributes of an object, or entries of a mapping."""
         if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # fields of another class could be lost
+            if struct.cls not in type(value).__mro__:  # another class may have fields that would be lost
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
                 )
@@ -89,11 +89,12 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        return True  # a value that can't be compared, such as a struct with a deleted attribute, is rejected later
+        # an object that can't be compared, such as a struct without one of its attributes, is rejected later
+        return True
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Explain why a class differs from the required class of the same name; "" if the names differ."""
+    """Explain how a class with the name of the required class differs from it; "" if the names are different."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -103,7 +104,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the attributes that a version needs from its values, leaving out fields that it would drop."""
+    """Yield the attributes that a version reads from its values, except fields that it would drop."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
@@ -111,12 +112,12 @@ def _needed(struct: StructLayout) -> Iterator[str]:
 
 
 def _default(field: Item | None) -> Any:
-    """Return the default of an omitted dict entry: a field, or the unknown tags, which are empty."""
+    """Return the default for an omitted dict entry: that of a field, or no unknown tags."""
     return NO_TAGS if field is None else field.default_value()
 
 
 class Recorder(Protocol):
-    """Receives the beginning, the content and the end of each part of a message. Calls nest like the parts."""
+    """Is told where each part of a message begins and ends, and what it contains. Calls nest like the parts."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Begin a part: a field, an element, a struct, or a tag section."""
@@ -125,10 +126,10 @@ class Recorder(Protocol):
         """Set the content of the innermost part."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Set the names of the bits of the part that was closed last."""
+        """Set the bit names of the part that was closed last."""
 
     def close(self, end: int) -> None:
         """End the innermost part."""
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Mark the innermost part as compressed up to `end`; positions inside it refer to `data`."""
+        """Mark the innermost part, up to `end`, as compressed. Positions inside it refer to `data`, its content."""

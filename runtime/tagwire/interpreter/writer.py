@@ -1,8 +1,8 @@
 """Encode by layout, for run-time schemas, sizes and error paths.
 
-Generated serializers don't track paths: when they reject a value, this writer encodes it again by the same layout and
-finds the field and the reason. Sizes come from the same writer with a sink that only counts, so a size always equals
-the number of encoded bytes.
+Generated serializers don't track paths. When one rejects a value, this writer encodes the value again by the same
+layout, to find out which field is wrong and why. Sizes come from the same writer with a sink that only counts, so a
+size always equals the number of encoded bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ def encoded_size(layout: Layout, value: Any) -> int:
 
 
 class LayoutWriter(ValueWalk):
-    """Encodes one value in a single pass. `sink` makes the outputs that bytes are written to."""
+    """Encodes one value in a single pass. `sink` makes the objects that the bytes are appended to."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
         super().__init__(layout)
@@ -100,7 +100,7 @@ class LayoutWriter(ValueWalk):
                 with self.at(item.name):
                     value = self.constant(item, get(item.name))
                     if isinstance(item.type, Array) and _is_array(value):
-                        value = tuple(value)  # count the elements that were written, even if a list changes
+                        value = tuple(value)  # a copy, so that the count stays right even if a list changes meanwhile
                     self.scopes[-1][item.name] = value
                     self.packed(item, value, part)
         if is_framed:
@@ -109,7 +109,7 @@ class LayoutWriter(ValueWalk):
                 out += part
 
     def frame(self, parts: list[tuple[Item, Any]]) -> None:
-        """Fill in lengths, counts and checksums, last first, because each covers what follows it."""
+        """Fill in the lengths, counts and checksums, from last to first, because each depends on what follows it."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
             kind = item.type
@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write the value; compress an array if its format says so. Nested messages are already compressed."""
+        """Write a value. An array is compressed if its format says so; nested messages have been compressed already."""
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -138,13 +138,13 @@ class LayoutWriter(ValueWalk):
         sink, self.sink = (
             self.sink,
             bytearray,
-        )  # also when only counting bytes, because only compressing them shows the compressed size
+        )  # also done when only counting bytes, because the compressed size is known only after compressing
         self.value(item.type, value, data)
         self.sink = sink
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return the value if its item allows it: a constant must match, and named bits must have known values."""
+        """Return the value if its item allows it. A constant must match, and named bits must have defined values."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:
@@ -153,7 +153,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Reject a value for an item that another item's value excludes."""
+        """Reject a value given for an item that must be absent because of another item's value."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -186,7 +186,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        self.fail(reason)  # outside the handler, because the exception may hold a secret
+        self.fail(reason)  # raised out here, because the caught exception may contain a secret
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -195,7 +195,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # no length: the content extends to the end of the extent
+            return  # no length is written: the content ends with the extent
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -226,7 +226,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
-        """Return the bytes of a value, without the length before them."""
+        """Return the encoded value without its length."""
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
@@ -239,7 +239,8 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        elements = tuple(value)  # a copy, so that the count is right even if a list changes or its length is wrong
+        # a copy, so that the count is right even if a list changes or a subclass returns a wrong length
+        elements = tuple(value)
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
             with self.at(index):
@@ -251,7 +252,7 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Reject an element that has the same key as an earlier element."""
+        """Reject an element if an earlier element has the same key."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
@@ -281,7 +282,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Reject a union with several alternatives, or with none unless an unknown tag may be one."""
+        """Reject a union with several alternatives set; or with none, unless an unknown tag may be an alternative."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:
@@ -298,7 +299,7 @@ class LayoutWriter(ValueWalk):
         self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
 
     def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
-        """Write a section with these tags and their data, in this order."""
+        """Write a section of entries, each a tag and its data, in the given order."""
         if isinstance(section, OptionalBuffer):
             for tag, data in fields:
                 self.optional_entry(section, tag, data, out)
@@ -320,11 +321,11 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Return the tag and data of each entry to write, in tag order."""
+        """Return the tag and data of each field that must be written, in tag order."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
-            assert field.tag is not None  # a tag section accepts only fields with tags
+            assert field.tag is not None  # all fields of a tag section have tags
             names[field.tag] = field.name
             value = self.scopes[-1][field.name] = get(field.name)
             if differs(value, field.default_value()):
@@ -353,7 +354,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the parts that it covers; any four bytes if the writer only counts bytes."""
+    """Return the checksum of the given parts, or any four bytes if the writer only counts bytes."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal, dataclass_transform
 
-    from typing_extensions import TypeVar  # type checkers find this package even if it is not installed
+    from typing_extensions import TypeVar  # no need to install it: type checkers include it
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
