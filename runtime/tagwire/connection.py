@@ -263,8 +263,8 @@ class Connection(_Side):
         """Yield the steps that send a request and end with its response (None if the request gets no response).
 
         The default version is the highest that loses nothing. With `check`, a response with error codes raises
-        AnswerError. With `retry`, a request whose errors are all retriable is sent again, with pauses of `retry`
-        seconds in total.
+        AnswerError. With `retry`, a request whose errors are all retriable is sent again, with pauses of at most
+        `retry` seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))

@@ -13,16 +13,16 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
 
 
 class LimitsError(TagwireError, ValueError):
-    """A limit that is not a non-negative integer."""
+    """A limit is not a non-negative integer."""
 
 
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means that only the size of the input limits a value. This is enough to limit memory, because every element and
-    every tag takes at least one byte of input, and the engines check counts against the remaining bytes before they
-    allocate. Decompressed data does not depend on the input size, so `decompressed_bytes` and `decompression_ratio`
-    always have a value.
+    None means that a value is limited only by the size of the input. This is enough to limit memory, because every
+    element and every tag takes at least one byte of input, and the engines check counts against the remaining bytes
+    before they allocate. Decompressed data does not depend on the input size, so `decompressed_bytes` and
+    `decompression_ratio` always have a value.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Limits:
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
-        """Return whether no input of `size` bytes with structs nested `depth` deep can exceed any limit."""
+        """Return whether all inputs of `size` bytes, with structs nested `depth` deep, are within the limits."""
         return (
             (self.depth is None or depth <= self.depth)
             and (self.bytes is None or size <= self.bytes)
@@ -93,7 +93,7 @@ class Limits:
 
     @property
     def bound_nothing_counted(self) -> bool:
-        """Whether the only limits are those on decompression."""
+        """Whether there are no limits other than those on decompression."""
         counted = self.bytes, self.depth, self.elements, self.headers, self.records
         return counted == (None,) * len(counted)
 

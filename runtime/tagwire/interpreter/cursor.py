@@ -68,7 +68,7 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Reject input that only lenient readers accept."""
+        """Handle input that only lenient readers accept: strict readers reject it, lenient ones clear `canonical`."""
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False

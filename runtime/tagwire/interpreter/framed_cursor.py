@@ -64,7 +64,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item that frames other items, or that is framed, compressed or checked."""
+        """Read an item that may be a length, a checksum or compressed, or whose length may be another item."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:

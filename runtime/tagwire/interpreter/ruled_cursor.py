@@ -37,7 +37,7 @@ class RuledCursor(FramedCursor):
             self.deviate(f"{name} and {others[0]}", f"one alternative of the union {union.name}", start)
 
     def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
-        """Reject a section at `start` without an alternative, unless an unknown tag may be a newer alternative."""
+        """Reject a section at `start` in which a union has no alternative, unless an unknown tag may be a newer one."""
         for union in section.unions:
             if not present_alternatives(union, values.get) and not values["unknown_tags"]:
                 expected = f"one of {', '.join(union.alternatives)}"

@@ -1,9 +1,8 @@
-"""Layouts: one version of one message, or a record format, as plain data in wire order.
+"""Layouts: plain data that describes one version of a message, or a record format, in wire order.
 
-Everything else uses layouts: generated serializers, interpreter, tracer, JSON,
-sizes, docs, evolution. A layout has no version arithmetic; it lists the bytes on
-the wire, in order. Layouts can be written by hand; generated classes make theirs
-from their versioned field tables (`tagwire.message.field_table`).
+Everything else uses layouts: generated serializers, interpreter, tracer, JSON, sizes, docs, evolution. A layout applies
+to a single version, so it has no version ranges; it just lists what is on the wire, in order. Layouts can be written by
+hand; generated classes derive theirs from versioned field tables (`tagwire.message.field_table`).
 
     structs    structs with their items and tag sections
     types      item types that have their own length or contain other types

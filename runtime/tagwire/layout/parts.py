@@ -1,21 +1,21 @@
-"""The parts of layouts that contain no other type: plain data, lengths, numbers, and parts of record formats.
+"""The parts of layouts that contain no other type: lengths, numbers, and parts of record formats.
 
-`tagwire.layout` builds types, items and structs from these parts, and exports all
-of them; import them from there. Record formats add:
+`tagwire.layout` builds types, items and structs from these parts, and exports all of them; import them from there.
+Record formats add:
 
     Extent     the number of bytes that follow
     Count      the number of elements of an array
     Checksum   a CRC of the bytes that follow
     Bits       a named bit, or group of bits, of an integer
-    Compression, Order    how an array or bytes are compressed; how array elements ascend
+    Compression, Order    how an array or bytes are compressed; by what array elements ascend
     Condition  when an item is present
 
 Messages of tagwire's own dialect add:
 
     Union      tagged fields of which a struct has exactly one
 
-The first three are framing: a writer computes them, so the values of a struct have no lengths
-and counts (a checksum that was read is kept for inspection).
+The first three are framing: a writer computes them, so they are not among a struct's values (except that a checksum is
+kept after reading, so that it can be inspected).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FrozenData:
-    """Immutable data that consists of its slots, which `==` compares and `repr` shows."""
+    """Immutable data. The slots are its only content: `==` compares them, and `repr` shows them."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -47,11 +47,11 @@ class FrozenData:
         return hash((type(self), *map(repr, self._values())))
 
     def given(self) -> list[tuple[str, Any]]:
-        """Return the arguments that recreate the object, by name."""
+        """Return the constructor arguments, by name, that recreate the object."""
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """Return a copy with these arguments changed."""
+        """Return a copy in which these constructor arguments are different."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class Fixed(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The minimum number of bytes of a value."""
+        """The smallest number of bytes that a value can take."""
         return self.wire.width
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    A marker, an int8 of -1 or 1, comes first, as for structs. A tagged field has no marker: it is null if absent.
+    As for structs, an int8 marker of -1 (null) or 1 comes first. A tagged field has no marker: it is null if absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -133,8 +133,8 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    With `signed`, an unsigned varint encodes a signed value: a negative number is
-    its two's complement, which takes the maximum number of bytes.
+    With `signed`, an unsigned varint encodes signed values: a negative number is written as its two's complement, which
+    takes the maximum number of bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -162,9 +162,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """The number of bytes of the item `of`, or, if `of` is "", of the rest of the struct.
+    """The number of bytes of the item named `of` or, if that is "", of the rest of the struct.
 
-    With `counts_itself`, the number includes its own bytes.
+    With `counts_itself`, the bytes of this number are included.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -200,7 +200,7 @@ class Count(FrozenData):
 
 
 class Checksum(FrozenData):
-    """A uint32 over the bytes from the item `first` to the end of the struct; `algorithm` is crc32 or crc32c."""
+    """A uint32 checksum of the bytes from the item `first` to the end of the struct. `algorithm` is crc32 or crc32c."""
 
     __slots__ = ("algorithm", "first")
     minimum: ClassVar = 4
@@ -221,8 +221,8 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` names the possible values of the group, from 0 on; other values are
-    rejected. Without names, any value is possible.
+    `values` names the allowed values of the group, starting with 0; others are rejected. Without names, every value is
+    allowed.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -237,7 +237,7 @@ class Bits(FrozenData):
 
     @property
     def shift(self) -> int:
-        """The distance of the group from bit 0."""
+        """The position of the group's lowest bit, counted from bit 0."""
         return (self.mask & -self.mask).bit_length() - 1
 
     def of(self, number: int) -> int:
@@ -245,7 +245,7 @@ class Bits(FrozenData):
         return (number & self.mask) >> self.shift
 
     def put(self, number: int, value: int) -> int:
-        """Return `number` with this value in the group."""
+        """Return `number` with the bits of the group set to this value."""
         return number & ~self.mask | value << self.shift & self.mask
 
     def meaning(self, number: int) -> str | bool | int:
@@ -262,7 +262,7 @@ def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | in
 
 
 def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
-    """Describe the nonzero groups: `compression gzip`, `transactional`, `has headers`."""
+    """Describe the nonzero bit groups: `compression gzip`, `transactional`, `has headers`."""
     words = []
     for group in groups:
         if group.of(number):
@@ -272,10 +272,10 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes that are compressed by the codec in the bit group `bits` of the item `field`; its first value means none.
+    """Bytes compressed by a codec. The bit group `bits` of the item `field` has the codec; its first value means none.
 
-    The compressed bytes are an array up to the end of its extent, or a sized value whose decompressed content is a
-    sequence of structs of the same format.
+    The compressed bytes are either an array that fills its extent, or a value with a length that contains a sequence of
+    structs of the same format.
     """
 
     __slots__ = ("bits", "field")
@@ -289,7 +289,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """A rule that array elements strictly ascend by `field`, compared as unsigned numbers if `unsigned` is set."""
+    """A rule that array elements strictly ascend by the number `field`, compared as unsigned if `unsigned` is set."""
 
     __slots__ = ("field", "unsigned")
 
@@ -299,9 +299,9 @@ class Order(FrozenData):
 
 
 class Condition(FrozenData):
-    """A condition for an item, which is present only if `value of field & mask == equals`.
+    """A condition for an item, which is present only if `field & mask == equals`.
 
-    The field is looked up among the items read so far, first in the struct itself and then in the enclosing structs.
+    The field is looked up among the items before it: first in the same struct, then in the enclosing structs.
     """
 
     __slots__ = ("equals", "field", "mask")
@@ -313,11 +313,10 @@ class Condition(FrozenData):
 
 
 class Union(FrozenData):
-    """Tagged fields of which a struct has exactly one: the `alternatives`, by name and in spec order.
+    """Tagged fields of which a struct has exactly one. `alternatives` has their names in spec order.
 
-    An alternative is present if it is not null. A struct without an alternative may
-    have unknown tagged fields instead, because one of them may be an alternative of a
-    newer spec.
+    An alternative is present if it is not null. A struct without an alternative may have unknown tagged fields instead,
+    because one of them may be an alternative of a newer spec.
     """
 
     __slots__ = ("alternatives", "name")

@@ -1,9 +1,8 @@
 """One version of one message as a struct of items, in wire order.
 
-A struct has items and perhaps a tag section. Types carry their own length
-encoding. An item may be a length, a count or a checksum of what follows, and
-may depend on another item. So record formats (batches, messages) are layouts
-too, and share all code with messages.
+A struct has items and perhaps a tag section. Types carry their own length encoding. An item may be a length, a count or
+a checksum of what follows, and may depend on another item. This makes record formats (batches and old-style messages)
+layouts too, so they share all code with messages.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultStruct:
-    """The type of `DEFAULT_STRUCT`, which gives it a name in output."""
+    """The type of `DEFAULT_STRUCT`. It exists only to give the constant a readable `repr`."""
 
     def __repr__(self) -> str:
         return "DEFAULT_STRUCT"
@@ -43,7 +42,7 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 
 
 def fresh(cls: type[T]) -> T:
-    """Make an object of a data class with all defaults, even if the constructor requires some fields."""
+    """Make an object of a data class whose fields all have their defaults, even required ones."""
     data_class: Any = cls
     made: T = data_class._fresh()
     return made
@@ -55,8 +54,8 @@ class Item(FrozenData):
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
     means a struct with its own defaults. The other attributes are for record formats: `extent` names the item with this
     item's length in bytes; `equals` is the only allowed value; `bits` are the named bits of the value; with
-    `relative_to`, the value is relative to the value of that field. `rewritten` fields are changed in place by brokers.
-    `sensitive` fields are hidden in output.
+    `relative_to`, the value is relative to the value of that field. `rewritten` fields are ones that brokers change in
+    place. `sensitive` fields are hidden in output.
     """
 
     __slots__ = (
@@ -113,16 +112,16 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the value of a new object; a new struct each time."""
+        """Return the value that the field has in a new object. A struct is newly made each time."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
 
 
 class Missing(FrozenData):
-    """A field that is not in this version of its class; encoding rejects or drops its value.
+    """A field that the class has, but not in this version. Encoding rejects a value for it, or drops it.
 
-    `cls` is the struct's class if `default` is DEFAULT_STRUCT.
+    `cls` is the class of the struct if `default` is DEFAULT_STRUCT.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -137,14 +136,14 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the value of a new object; a new struct each time."""
+        """Return the value that the field has in a new object. A struct is newly made each time."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
 class TaggedSection(FrozenData):
     """The KIP-482 section at the end of a struct: a count, then tag, size and data of each field, in tag order.
 
-    `unions` lists the fields that exclude each other.
+    `unions` lists the groups of fields of which only one may be present.
     """
 
     __slots__ = ("fields", "unions")
@@ -222,7 +221,7 @@ class StructLayout(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The minimum number of bytes of the struct."""
+        """The smallest number of bytes that the struct can take."""
         return sum(item.type.minimum for item in self.items if item.condition is None) + (self.section is not None)
 
     @property
@@ -237,19 +236,19 @@ class StructLayout(FrozenData):
 
     @property
     def unions(self) -> tuple[Union, ...]:
-        """The unions of the tagged fields."""
+        """The unions in the struct's tagged section."""
         return self.section.unions if isinstance(self.section, TaggedSection) else ()
 
     @property
     def has_rules(self) -> bool:
-        """Whether the struct, or a struct in it, has a union, or an array of unique elements."""
+        """Whether the struct, or one inside it, has a union or an array with unique keys."""
         inner = [nested_struct(field.type) for field in self.fields]
         is_unique = any(isinstance(field.type, Array) and field.type.unique for field in self.fields)
         return bool(self.unions) or is_unique or any(struct and struct.has_rules for struct in inner)
 
     @property
     def has_sensitive(self) -> bool:
-        """Whether a field of the struct, or of a struct in it, is sensitive."""
+        """Whether the struct has a sensitive field, directly or inside another struct."""
         inner = [nested_struct(field.type) for field in self.fields]
         return any(field.sensitive for field in self._all) or any(struct and struct.has_sensitive for struct in inner)
 
@@ -260,8 +259,8 @@ class StructLayout(FrozenData):
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
         """Return whether a path of names and indexes leads to or into a sensitive field.
 
-        With `around`, also return True for a struct that has a sensitive field, because a value of the wrong type in
-        place of the struct may be that field's.
+        With `around`, also return True for a struct that has a sensitive field, because if there is some other value in
+        place of the struct, it may be a misplaced sensitive one.
         """
         struct: StructLayout | None = self
         for step in path:
@@ -279,7 +278,7 @@ class StructLayout(FrozenData):
 
     @property
     def depth(self) -> int:
-        """The nesting depth of structs, including this one."""
+        """How deeply structs are nested, including this one."""
         return 1 + max((struct.depth for field in self.fields if (struct := nested_struct(field.type))), default=0)
 
 

@@ -1,4 +1,4 @@
-"""The types of items that have their own length or contain other types; other types are in `parts`."""
+"""The types of items that have their own length or contain other types. All other types are in `parts`."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Array(FrozenData):
     """An array: a count, and then the elements.
 
     If `length` is None, the item `counted_by` has the number of elements (see `Count`); without such an item, the
-    elements fill the enclosing extent. `order` means that they ascend; with `filled` there is at least one. `unique`
-    names the fields whose combination differs in each element.
+    elements fill the enclosing extent. With `order`, the elements ascend; with `filled`, there is at least one.
+    `unique` names the key fields, whose combination must be different in each element.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
@@ -94,7 +94,8 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            element = element.removeprefix(f"{self.length.name} ")  # do not repeat the length
+            # the array and its elements have the same type of length; don't show it twice
+            element = element.removeprefix(f"{self.length.name} ")
         return _text(self, f"[]{element}")
 
 
@@ -128,7 +129,7 @@ class Nested(FrozenData):
 def primitive(
     wire: WireType, *, compact: bool = False, nullable: bool, is_tagged: bool = False
 ) -> Fixed | NullableFixed | Sized:
-    """Return the type of a message field with values of a wire type."""
+    """Return the layout type of a message field whose values have this wire type."""
     if wire.is_fixed:
         return NullableFixed(wire, "" if is_tagged else "int8") if nullable else Fixed(wire)
     return Sized(wire, COMPACT if compact else INT16 if wire.length == INT16.name else INT32, nullable=nullable)
@@ -148,13 +149,13 @@ def _text(sized: Sized | Array, name: str) -> str:
 
 
 def innermost(type: Type) -> Type:
-    """Return the element type of an array, through arrays of arrays; other types are returned unchanged."""
+    """Return the innermost element type of an array, or of nested arrays. Other types are returned unchanged."""
     while isinstance(type, Array):
         type = type.element
     return type
 
 
 def nested_struct(type: Type) -> StructLayout | None:
-    """Return the struct of a type or of its elements, if any."""
+    """Return the struct that the type or its array elements consist of, if any."""
     inner = innermost(type)
     return inner.struct if isinstance(inner, Nested) else None

@@ -4,7 +4,7 @@
     columns                         the records or batches as Arrow columns
     Segment, Partition, LogDirectory
     OffsetIndex, TimeIndex, ...     the files next to a segment
-    LogError, LogPathError          an error and its position
+    LogError, LogPathError          invalid bytes with their position; a path that can't be read
 
 See docs/logs.md. Compressed batches and CRC-32C need the extra `records`.
 """

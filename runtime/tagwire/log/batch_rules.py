@@ -21,7 +21,7 @@ _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A batch, and the facts found while reading its records."""
+    """A batch, together with what was found out by reading its records."""
 
     position: int
     batch: RecordBatch
@@ -34,14 +34,14 @@ class Seen(NamedTuple):
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
-    """Raise LogError if the base offset of a batch isn't above `before`, the last offset of the previous batch."""
+    """Raise LogError unless the base offset of the batch is above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"{before + 1} or more after the batches before it"
         refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
-    """Checks each batch of a partition against the rules, given the batches before it."""
+    """Checks the batches of a partition, one after the other, against the rules."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
@@ -51,7 +51,7 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and its records, and add errors to `problems`. `base_offset` is the segment's base offset."""
+        """Check a batch and its records, and add errors to `problems`. `base_offset` is that of the segment."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -64,7 +64,8 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        self.last_offset = last  # not the highest offset so far: one wrong offset must not make all later batches wrong
+        # don't use the highest offset so far: one wrong offset would make all later batches look wrong
+        self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
         epoch = batch.partition_leader_epoch
@@ -84,7 +85,7 @@ class BatchRules:
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read and check the records. An invalid record is reported at the position of the outermost batch."""
+        """Read and check the records. An invalid one is reported at the position of the outermost batch around it."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -124,7 +125,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the entries whose start offset is below that of every later entry: all, if the checkpoint is valid."""
+    """Return the entries that start below all later entries. In a valid checkpoint, these are all entries."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -133,14 +134,14 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Return whether the index of a segment with this base offset can hold both offsets."""
+    """Return whether both offsets are close enough to the segment's base offset for its index to store them."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
-    """Return whether a batch can't be in a segment with this base offset (TWL109), without decompressing it.
+    """Return whether a batch is too far from the segment's base offset (TWL109). It is not decompressed for this.
 
-    If so, `skip` is called with the error. Raises the error, a LogError, if `skip` is None.
+    If so, `skip` is called with the error, or the error (a LogError) is raised if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -156,13 +157,13 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
-    """Report a segment that doesn't end below the base offset of the next segment."""
+    """Report a segment whose last offset is not below the base offset of the next segment."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """Report zeros after the batches of a segment that is not the last one."""
+    """Report zeros after the batches of a segment. Only the last segment of a log may end in zeros."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 
@@ -173,7 +174,7 @@ COMMIT: Final = 1
 
 
 class Transactions:
-    """Tracks the transactions of the batches passed to `see`, in log order."""
+    """Keeps track of transactions while the batches of a log are passed to `see`, in order."""
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
@@ -182,17 +183,17 @@ class Transactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Return these transactions joined with those of the next segment, which was read separately."""
+        """Return these transactions joined with `later`: those of the next segment, which was read separately."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended
         return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Add the next batch. If it aborts a transaction that has records, return that transaction.
+        """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        Its `last_stable_offset` is the first offset of the transactions that are still open, or the offset after the
-        marker.
+        The result's `last_stable_offset` is the first offset of any transaction that is still open; if there is none,
+        the offset after the marker.
         """
         batch = seen.batch
         if seen.marker is None:

@@ -1,8 +1,8 @@
 """Summarize the batch headers of a segment for compaction.
 
-Each segment is summarized on its own, possibly in another process, and `go_on` joins the summaries of neighboring
-segments. A summary holds the transactions that began and ended, and the last sequence number of each producer. Reading
-segments in sequence or in parallel gives the same result.
+Each segment is summarized separately, possibly in another process, and `go_on` joins the summaries of consecutive
+segments. A summary contains the transactions that began or ended, and the last sequence number of each producer. It
+doesn't matter whether segments are read in sequence or in parallel.
 """
 
 from bisect import bisect_right
@@ -33,7 +33,7 @@ class Producer:
         """Whether all batches so far have the same epoch."""
 
     def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
-        """Update the state with the producer's next batch."""
+        """Update the state for the next batch of the producer."""
         if epoch != self.epoch:
             self.is_steady = self.epoch < 0
             self.epoch, self.last_data_offset = epoch, None
@@ -54,12 +54,12 @@ class Producer:
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Return the transactions of each producer from their JSON form."""
+    """Parse the offset ranges of each producer's transactions from their JSON form."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
 class BatchSummary:
-    """The summary of a segment, or of several segments after `go_on`."""
+    """The summary of a segment, or, after calls of `go_on`, of several consecutive segments."""
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -80,7 +80,7 @@ class BatchSummary:
         """The first marker of each producer, as (type, offset)."""
 
     def see(self, batch: RecordBatch) -> None:
-        """Add the next batch of the segment. Raises DecodeError for a marker that can't be read."""
+        """Add the next batch of the segment. Raises DecodeError for an unreadable marker."""
         first = batch.last_offset if batch.record_format.records is None else batch.base_offset
         self.ascends = self.ascends and (self.end is None or first >= self.end)
         self.first = first if self.first is None else self.first
@@ -112,7 +112,7 @@ class BatchSummary:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
     def go_on(self, later: "BatchSummary") -> None:
-        """Extend this summary by the summary of the next segment."""
+        """Extend this summary with the summary of the next segment."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
         self.first = later.first if self.first is None else self.first
@@ -127,7 +127,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return a producer's aborted transactions in the next segment; the first may have begun in this segment."""
+        """Return a producer's aborted transactions in the next segment.
+
+        The first may have begun before that segment.
+        """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -181,12 +184,12 @@ def summarize(
 
 
 def modified_ms(segment: Segment) -> int:
-    """Return when a segment was last written to, in milliseconds since 1970."""
+    """Return when a segment's file was last modified, in milliseconds since 1970."""
     return segment.status().st_mtime_ns // 1_000_000
 
 
 class Survey:
-    """The facts about a log that compaction depends on."""
+    """What compaction needs to know about a log before it starts."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -214,7 +217,7 @@ class Survey:
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Return whether a batch has the last sequence number or epoch of an active producer."""
+        """Return whether a batch has the last sequence number or last epoch of a producer that is still active."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False
@@ -223,7 +226,7 @@ class Survey:
         return batch.last_offset == producer.last_data_offset
 
     def between(self, first: int, end: int) -> dict[str, Any]:
-        """Return the facts about the batches between two offsets as JSON values."""
+        """Return the parts of the survey that concern the batches between two offsets, as JSON values."""
         producers = {
             str(each): producer.to_json()
             for each, producer in self.producers.items()
@@ -246,7 +249,7 @@ class Survey:
 
 
 class Bounds(NamedTuple):
-    """The options of a survey, as in `tagwire.log.compaction.Compaction`."""
+    """The options that a survey depends on. They have the same names as in `tagwire.log.compaction.Compaction`."""
 
     now: int
     delete_retention_ms: int
@@ -257,7 +260,7 @@ class Bounds(NamedTuple):
 
 
 def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bounds: Bounds) -> Survey:
-    """Return the facts about a partition from the batch summaries of all its segments."""
+    """Combine the batch summaries of all segments of a partition into what compaction needs to know."""
     found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, summaries, strict=True):
         if known.begun:
@@ -265,7 +268,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
     found.end, found.because = _end(segments, summaries, known, bounds)
-    found.producers = {  # a producer that has expired on the broker can't continue its sequence
+    found.producers = {  # leave out producers that the broker has forgotten, as they can't continue their sequence
         producer_id: producer
         for producer_id, producer in known.producers.items()
         if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms
@@ -284,7 +287,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
 def _end(
     segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """Return the offset up to which the log may be compacted, and the reason for stopping there."""
+    """Return up to which offset the log may be compacted, and why not further."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

@@ -2,7 +2,7 @@
 
 The first line of a checkpoint is its version, the second is the number of entries, and each further line is an entry.
 The file is empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties files.
-Errors give the byte offset of the line.
+Errors contain the byte offset of the invalid line.
 """
 
 import json
@@ -52,7 +52,7 @@ def read_leader_epochs(path: Path) -> list[EpochStart]:
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield each entry of a leader epoch checkpoint as (byte offset of its line, entry). Raises LogError."""
+    """Yield the entries of a leader epoch checkpoint, each with the byte offset of its line. Raises LogError."""
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -68,11 +68,11 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
 
 
 def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
-    """Write an offset checkpoint."""
+    """Write an offset checkpoint in the format that brokers read."""
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # atomic: readers never see half a file
+    draft.replace(path)  # atomic, so that readers never see a partly written file
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -110,14 +110,14 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_offsets(path: Path) -> None:
-    """Check that an offset checkpoint can be read. Raises LogError."""
+    """Raise LogError if an offset checkpoint can't be read."""
     for at, (_, partition, offset) in _entries(path, _OFFSET, 3):
         _number(path, at, partition)
         _number(path, at, offset)
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the byte offset and the `width` words of each line after the version and the count."""
+    """Yield the byte offset and the `width` words of each entry's line, after checking the version and the count."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
     if not data:  # Kafka's CheckpointFile accepts an empty file
@@ -139,7 +139,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield each line as (byte offset, text)."""
+    """Yield each line with its byte offset: (offset, text)."""
     for match in _LINE.finditer(data):
         line = match[0]
         try:

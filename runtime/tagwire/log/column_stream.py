@@ -1,8 +1,8 @@
 """`tagwire.log.columns`: the records, or the batch headers, of a log as Arrow columns.
 
-The native engine reads batches directly into columns. If it rejects a batch, or only Python can decide a case (zeros at
-the end, bytes of two possible formats), `tagwire.log.read` reads the batch and raises errors with their position.
-Without the native engine, Python reads all batches, and pyarrow makes the arrays.
+The native engine reads batches directly into columns. If it rejects a batch, or if only Python can handle a case (zeros
+at the end, bytes that fit two formats), the batch is read as by `tagwire.log.read`, whose errors contain their
+position. Without the native engine, Python reads all batches and pyarrow makes the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def columns(
     header (in message set formats: each outermost message); nothing is decompressed, and no checksum is verified. Rows
     begin at `start_offset`; `format`, `only`, `strict`, `partial` and `from_log_start` are as in `tagwire.log.read`.
 
-    At an invalid batch, `errors="raise"` raises LogError after the rows before the batch. With "skip", reading
+    At an invalid batch, `errors="raise"` raises LogError after yielding the rows before it. With "skip", reading
     continues after the batch, as `salvage` does, and `skipped` lists the skipped range.
 
     `message`, a class, adds a last column `message`: the decoded values in the given version, or only their `fields`. A
@@ -67,7 +67,8 @@ def columns(
     A value that can't be decoded raises its DecodeError or UnsupportedVersionError, with the row in its array; with
     "skip" it is null.
 
-    Raises LogPathError, FormatError, ColumnError, and the errors of `tagwire.arrow.schema`, at once.
+    Incorrect arguments are reported immediately, by LogPathError, FormatError, ColumnError or the errors of
+    `tagwire.arrow.schema`.
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
@@ -84,8 +85,9 @@ def arrays_between(
 ) -> Iterator[Any]:
     """Yield the records of the batches that begin between two positions of a file, as arrays of these columns.
 
-    `start` is the position of a batch; a batch at `end` is not read. Records below `first_offset` are left out and,
-    with `cut_off`, a truncated batch at the end. Raises LogError after yielding the rows before the invalid batch.
+    `start` is the position of a batch; a batch at `end` is not read. Records below `first_offset` are left out. With
+    `cut_off`, so is a truncated batch at the end. At an invalid batch, the rows before it are yielded, and then
+    LogError is raised.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -102,7 +104,7 @@ def arrays_between(
 
 
 class ReadOptions(NamedTuple):
-    """The options for reading a log, apart from the columns."""
+    """All options for reading a log, except the choice of columns."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
@@ -118,10 +120,10 @@ class ReadOptions(NamedTuple):
 
 
 class LogColumns:
-    """A log as Arrow arrays of one type, through `__arrow_c_stream__` or as an iterator.
+    """A log as Arrow arrays, all of the same type, which are read through `__arrow_c_stream__` or by iterating.
 
-    Each pass reads the log again, with one array in memory. Iterating raises LogError for invalid bytes; a consumer of
-    the stream raises its own error with the same message.
+    Each iteration reads the log again, with one array in memory at a time. Iterating raises LogError for invalid bytes.
+    A library that consumes the stream raises an error of its own with the same message.
     """
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
@@ -169,7 +171,10 @@ class LogColumns:
         return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield the arrays of all segments, listing the folder again if a broker has removed a segment."""
+        """Yield the arrays of all segments.
+
+        If a broker has removed a segment meanwhile, list the folder again and go on.
+        """
         partition, start = self._partition, self._start
         while True:
             try:
@@ -197,7 +202,10 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield each segment, the offset to begin at, and whether it is the last segment. Raises LogPathError."""
+        """Yield the segments, each with the offset to start at (or None) and whether it is the last one.
+
+        Raises LogPathError.
+        """
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -206,7 +214,7 @@ class LogColumns:
 
 
 class Pass:
-    """One pass over the files of a log, collecting rows."""
+    """One pass over the files of a log, which collects rows into arrays."""
 
     def __init__(self, root: Column, wanted: ReadOptions) -> None:
         self.root = root
@@ -217,7 +225,7 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of these files as arrays. Raises LogError."""
+        """Yield the rows of the given files as arrays. Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
@@ -233,7 +241,10 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Read the batches of a file that begin before `end`. Yield each full array; keep the remaining rows."""
+        """Read those batches of a file that begin before `end`.
+
+        Yields full arrays; the rows of a partial one stay in `rows`.
+        """
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -255,7 +266,7 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read a batch in Python, from the record at which the native loop stopped. Raises LogError."""
+        """Read a batch in Python, starting with the record at which the native loop stopped. Raises LogError."""
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = headers_only and not self.wanted.verified
@@ -277,14 +288,17 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Raise the error at the current position, or skip the invalid bytes; return arrays to yield in their place."""
+        """Raise the error or, unless `errors` is "raise", skip the invalid bytes.
+
+        Returns the arrays to yield in their place: none, unless overridden.
+        """
         if self.wanted.errors == "raise":
             raise error
         self.skipped.append(self.skip(scan, error)[0])
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch with invalid records, or the invalid bytes before the next batch. Return the batch, if any."""
+        """Skip a batch with invalid records (which is returned as well), or the invalid bytes before the next batch."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -296,7 +310,7 @@ class Pass:
 
 
 class _Window:
-    """The part of a file that the native loop reads: at least one whole batch, and as many more as fit."""
+    """The section of a file that the native loop reads next: at least one whole batch, and as many more as fit."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -304,7 +318,10 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Move to the batch at a position, unless the window holds all of it or its length is unknown."""
+        """Move the window to the batch at `position`, and return True.
+
+        Returns False if the window already holds all of the batch, or if the size of the batch is unknown.
+        """
         try:
             size = self.scan.size(position)
         except LogError:
@@ -319,7 +336,7 @@ class _Window:
 
 
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """Return a row collector: the native loop, or Python if the native loop can't read these columns."""
+    """Return the object that collects rows: the native loop, or Python if the native loop can't read these columns."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
@@ -352,21 +369,21 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        """Begin to read a file at a position."""
+        """Start reading a file at a position."""
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue reading at a position. If `last_offset` is None, the last offset stays unchanged."""
+        """Continue at another position. `last_offset` becomes the last offset read; None keeps the current one."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if Python must read the next batch, "full" if the array is full, or "done" at the end."""
+        """Return "unclear" if Python has to read the next batch, "full" if the array is full, or "done" at the end."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:
-        """Add a row of values by column name."""
+        """Add a row; `values` maps column names to values."""
         row = {column.name: values[column.name] for column in self.root.children}
         self.bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
         self.values.append(row)
@@ -379,7 +396,7 @@ class GatheredRows:
         return len(self.values) >= _ROWS or self.bytes >= _BYTES
 
     def take(self) -> Any:
-        """Return the rows so far as an array; later rows go into a new array."""
+        """Return the rows collected so far as an array, and start a new array."""
         from tagwire.arrow.pure import array_of
 
         made, self.values, self.bytes = array_of(self.root, self.values), [], 0

@@ -1,7 +1,8 @@
-"""The columns of a log, as tables: each row has a column's name, its Arrow type, and the source of its values.
+"""Tables of the columns of a log. Each row has a column's name, its Arrow type, and the source of its values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
-native engine fills columns directly from bytes (`Source`). Where it can't, the same values come from record objects.
+native engine fills columns directly from bytes (`Source`). Where it can't do that, the same values are taken from
+record objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +44,10 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log. `value` is called with a `Record`, or with a `RecordBatch` if its records share the value."""
+    """A column of a log.
+
+    `value` is a function of a `Record`, or of a `RecordBatch` if all records of a batch share the value.
+    """
 
     __slots__ = ("of_header", "source", "value")
 
@@ -67,7 +71,7 @@ class LogColumn(Column):
 
     @property
     def of_record(self) -> bool:
-        """Whether each record has its own value."""
+        """Whether the value may be different in each record of a batch."""
         return self.source.kind in ("record", "tombstone")
 
 
@@ -76,7 +80,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset; None for a wrapper, whose base offset is inside its compressed messages."""
+    """Return the base offset. None for a wrapper, as only its compressed messages contain the base offset."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -130,14 +134,14 @@ _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
-    """Return all columns of a level."""
+    """Return all columns of a level, "record" or "batch"."""
     if level == "batch":
         return (*_HEADER, *_OF_BATCH, *_POSITION)
     return (*_OF_RECORD, _headers(formats), *_HEADER, *_POSITION)
 
 
 def _headers(formats: FormatSet) -> LogColumn:
-    """Return the column of headers. Keys are strings, or int32 if all formats with headers have int32 keys."""
+    """Return the column of record headers. Keys are strings, or int32 if they are int32 in all formats with headers."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
@@ -158,19 +162,22 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read header keys: they have one type in all formats, or no column needs them."""
+    """Return whether native code can read the header keys.
+
+    They must have one type in all formats, unless not needed.
+    """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
 
 
 def column_names(level: str) -> list[str]:
-    """Return the names of a level's columns."""
+    """Return the names of all columns of a level, "record" or "batch"."""
     return [column.name for column in _columns(level, format_set(AUTO))]
 
 
 def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
-    """Return a struct of the named columns, or of all if `names` is None. Raises ColumnError for unknown names."""
+    """Return a struct of the named columns (all if `names` is None). Raises ColumnError for unknown names."""
     if level not in LEVELS:
         raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
@@ -191,7 +198,8 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
     """Return the values of a batch for these columns. Raises LogError for a number that does not fit its column.
 
-    With `headers_only` nothing is decompressed, and the base offset of a wrapper, which is in its messages, is null.
+    With `headers_only`, nothing is decompressed. The base offset of a wrapper is then null, because only its compressed
+    messages contain it.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
@@ -245,7 +253,10 @@ _TOO_SHORT: Final = -1
 
 
 class Payload:
-    """The message type to decode, and its options. Raises ColumnError, UnsupportedVersionError, SchemaError."""
+    """The message type to decode records as, and the options for it.
+
+    Raises ColumnError, UnsupportedVersionError, SchemaError.
+    """
 
     def __init__(
         self, message: Any, version: int | None, fields: Iterable[str] | None, errors: str, limits: Limits
@@ -269,7 +280,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return the columns of records, followed by the other columns that decoding the message needs."""
+        """Return the columns of `records`, followed by any other columns from which the message is decoded."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
@@ -278,7 +289,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return `array` with the decoded messages as its last column, and with the columns of `root`."""
+        """Return `array` with the columns of `root`, of which the last has the decoded messages."""
         if native:
             from tagwire._columns import with_message
 
@@ -294,7 +305,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """Return the version and the body of a row's payload; None for both if the row has another type."""
+        """Return the version and the body of a record's message; None for both if the record has another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data
@@ -315,7 +326,8 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):  # a varint that is longer than necessary
+            # a varint that is too large, or longer than necessary
+            if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)
         if numbers[:2] != [_FRAME_VERSION, self.message.API_KEY]:

@@ -1,7 +1,7 @@
 """Compact a partition offline, into a new folder.
 
-Compaction makes three passes, each with one batch in memory: it reads headers and markers
-(`tagwire.log.batch_summary`), finds the last offset of every key, and writes the remaining records
+Compaction makes three passes, each with one batch in memory. The first reads headers and markers
+(`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
 (`tagwire.log.rewriting`). The rules are in `tagwire.log.compaction`. Segments that are not compacted, such as the
 active one, are copied byte by byte.
 """
@@ -50,8 +50,9 @@ def compact_partition(
 ) -> CompactReport:
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since the last call; all calls add up to three times the size of the
-    segments. Raises LogError, CompactionError; LogPathError if the folder exists or can't be written.
+    `tell` is called with the number of bytes read since its last call. The total can be up to three times the size of
+    the segments, because there are three passes. Raises LogError, CompactionError; LogPathError if the folder exists or
+    can't be written.
     """
 
     def compacted(found: Partition) -> CompactReport:
@@ -62,7 +63,7 @@ def compact_partition(
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
-    """Return the options that the survey needs."""
+    """Return those compaction options that the survey depends on."""
     return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
 
 
@@ -139,7 +140,7 @@ class _Compactor:
 
 
 def copy_segment(segment: Segment, folder: Path) -> None:
-    """Copy a segment with its indexes."""
+    """Copy a segment, together with its indexes."""
     for kind in SEGMENT_FILES:
         path = segment.path if kind == "log" else segment.beside(kind)
         if path is not None:
@@ -149,9 +150,9 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the other files that are still valid after compaction up to the offset `end`.
+    """Copy those other files that remain valid after compaction up to the offset `end`.
 
-    Producer snapshots are copied if a segment begins at their offset.
+    A producer snapshot is copied if a segment begins at its offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -1,4 +1,4 @@
-"""The rules of compaction: which records of a batch are kept, and why.
+"""The rules of compaction: which records are kept, and why.
 
 The last record of each key is kept. A tombstone is kept until consumers have had time to read it. In formats with a
 delete horizon, the first compaction stores that time in the batch; in older formats a tombstone is removed if its
@@ -8,7 +8,8 @@ records is kept, empty, if it has the last sequence number of an active producer
 never change.
 
 A broker's cleaner needs several rounds for this: a marker gets its horizon in the round after the one that removes its
-transaction. tagwire needs one round, because it decides by the remaining batches, so compacting again changes nothing.
+transaction. tagwire needs only one round, because it looks at the batches that will remain, so compacting again changes
+nothing.
 
 Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafka's cleaner.
 """
@@ -46,14 +47,14 @@ _DIGEST: Final = 16
 
 
 class LastOfKeys(Protocol):
-    """Decides which records are the last records of their keys."""
+    """Decides whether a record is the last one with its key."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether no record with this key has a higher offset."""
+        """Return whether this offset is the highest one with the key."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with the fact bits of each record; None if the caller must use `is_last`."""
+        """Return a batch's records, each with its fact bits, for native code; None if the caller must use `is_last`."""
         ...
 
 
@@ -66,19 +67,19 @@ class KeyMap:
         self._offsets: dict[bytes, int] = {}
 
     def put(self, key: bytes, offset: int) -> None:
-        """Add a record. Callers add records in the order of their offsets."""
+        """Add a record. Records must be added in the order of their offsets."""
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether no record added so far has this key and a higher offset."""
+        """Return whether none of the records added so far has this key at a higher offset."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Return None: the caller must use `is_last`."""
+        """Return None, because the caller must use `is_last`."""
 
     def last_offsets(self) -> "LastOffsets":
-        """Return the offsets without the keys."""
+        """Return only the offsets, so that the keys can be dropped."""
         return LastOffsets(array("q", sorted(self._offsets.values())))
 
     def __len__(self) -> int:
@@ -86,7 +87,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The ascending offsets of the last records of all keys, in a log in which offsets are unique."""
+    """The ascending offsets of the last records of all keys. Usable only if all offsets in the log are different."""
 
     __slots__ = ("_offsets",)
 
@@ -94,12 +95,12 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether this offset is the last of its key."""
+        """Return whether the record at this offset is the last one with its key. The key itself is not needed."""
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return the records of a batch with the fact bits of each record; None if native code can't read them."""
+        """Return a batch's records, each with its fact bits; None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -125,13 +126,14 @@ REMOVED: Final = {
 
 
 class CompactionError(TagwireError):
-    """A log that can't be compacted with these options."""
+    """A log can't be compacted with these options."""
 
 
 class Compaction:
     """Options of a compaction. Times are in milliseconds; `now` counts from 1970.
 
-    Records below `dirty_from` were compacted before, so their keys are not held in memory; None means unknown.
+    Records below the offset `dirty_from` were compacted earlier, so their keys need not be held in memory; None if
+    unknown.
     """
 
     def __init__(
@@ -179,7 +181,7 @@ Judged = list[tuple[Record, str]]
 
 
 class Verdict(NamedTuple):
-    """The decision about one batch."""
+    """What compaction decided about one batch."""
 
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
@@ -194,7 +196,10 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Decides which records of a log to keep, batch by batch, in order. With `tells`, verdicts hold the records."""
+    """Decides which records of a log to keep, batch by batch in log order.
+
+    With `tells`, each `Verdict` lists its records.
+    """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction
@@ -206,11 +211,14 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment. In older formats, its modification time decides whether tombstones are kept."""
+        """Begin a segment.
+
+        In formats without a delete horizon, its modification time decides whether tombstones are kept.
+        """
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
-        """Decide about the next batch. Raises DecodeError for records that can't be read, CompactionError."""
+        """Decide about the next batch. Raises CompactionError, or DecodeError if the records can't be read."""
         format = batch.record_format
         horizon = self._horizon(batch, format)
         if batch.is_control:
@@ -229,14 +237,14 @@ class Judge:
         return self._told(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
-        """Return an iterator over the records, each with the reason to keep or remove it."""
+        """Return an iterator over the records, each with the reason why it is kept or removed."""
         if self.survey.is_aborted(batch):
             return ((record, "aborted") for record in batch)
         is_due = self._is_due(horizon)
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a batch with too many records to hold as objects."""
+        """Decide about a batch that has too many records to hold them all as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -264,7 +272,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Decide without an object for each record; return None if native code can't."""
+        """Decide about a batch without an object for each record; return None if native code can't do that."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -305,7 +313,7 @@ class Judge:
         return Verdict(written, counts, kept, marker, records if self.tells else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a control batch. Control records that are not transaction markers are always kept."""
+        """Decide about a control batch. Control records that are not transaction markers are never removed."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
@@ -320,7 +328,7 @@ class Judge:
         return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        """Return the batch with only the records to keep, otherwise unchanged."""
+        """Return the batch with only the records to keep. A batch that loses nothing is returned unchanged."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
             return self._emptied(batch, format, records)
@@ -332,16 +340,16 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return an empty batch if it has a producer's last sequence number or the log's last offset, else None.
+        """Return an empty batch if the batch has a producer's last sequence number or the log's last offset; else None.
 
-        Formats without empty batches keep the last of `records` instead.
+        In a format without empty batches, the last of `records` is kept instead.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # the format has no empty batches, so the last message is kept
+        if format.records is None:  # a format without empty batches, so keep the last message
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
@@ -358,7 +366,10 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason for a record that was not aborted, by its `fact` bits from `tagwire.records.moving`."""
+    """Return the reason to keep or remove a record, given its `fact` bits from `tagwire.records.moving`.
+
+    This does not apply to records of aborted transactions.
+    """
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:
@@ -369,7 +380,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return the reason for each combination of fact bits, and a 1 for each that keeps a record.
+    """Return the reason for each combination of fact bits, and a byte for each: 1 keeps the record, 0 removes it.
 
     Null values count as tombstones.
     """
@@ -381,7 +392,7 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
-    """Return a builder for the remaining records of a batch, with the batch's offsets."""
+    """Return a builder for the records that remain of a batch. The new batch keeps the offset range of the old one."""
     place: dict[str, int] = {}
     if format.records is not None:
         place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
@@ -389,7 +400,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return the batch with the records that are kept; None if native code can't move them."""
+    """Return the batch with only the records to keep; None if native code can't move them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

@@ -1,11 +1,11 @@
 """Convert a partition to another format, another codec or another batch size.
 
-Batches that already have the requested format, codec and size are copied byte by byte and not decompressed. Each
+Batches that already have the requested format, codec and size are copied byte by byte, without decompressing them. Each
 segment becomes a segment with the same base offset and new indexes. If its new positions are too high for an index, a
 second segment continues it.
 
-Formats without producers and empty batches can't represent two kinds of batches: markers, which readers would mistake
-for records, and batches that compaction has emptied. These batches are left out and counted as losses.
+Old formats have neither producers nor empty batches, so they can't represent two kinds of batches: markers, which
+readers would mistake for records, and batches that compaction has emptied. Both are left out and counted as losses.
 """
 
 import shutil
@@ -48,9 +48,9 @@ _CLEAN: Final = ".kafka_cleanshutdown"
 
 
 class Conversion:
-    """Options of a conversion; None keeps the format, codec or size.
+    """Options of a conversion. If a format, codec or size is None, it does not change.
 
-    Raises FormatError for an unknown format, TagwireError for a codec that the format does not have.
+    Raises FormatError for an unknown format, and TagwireError for a codec that the format does not support.
     """
 
     def __init__(
@@ -81,26 +81,26 @@ class Conversion:
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
-        """Return the format that a batch is converted to."""
+        """Return the format to convert a batch to: its own, unless another one was requested."""
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """Yield the batches of a segment in their new sizes. Raises LogError."""
+        """Yield the batches of a segment, regrouped if a new size was requested. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
-        """Return the codec for a batch. Markers and empty batches stay uncompressed."""
+        """Return the codec to use for a batch. Markers and empty batches are never compressed."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
     def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
-        """Return the converted batch, or None to leave the batch out; `losses` counts what was lost.
+        """Return the converted batch, or None if it must be left out. What is lost is counted in `losses`.
 
-        Raises LogError for records that can't be read, EncodeError for a batch that the format can't represent.
+        Raises LogError for records that can't be read, and EncodeError for a batch that the format can't represent.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
@@ -119,7 +119,7 @@ class Conversion:
 
 
 class ConvertReport(NamedTuple):
-    """A segment before and after its conversion."""
+    """What converting one segment has changed: its size before and after, and the losses."""
 
     file: Path | str
     """A path, or a URL as a string."""
@@ -163,7 +163,7 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
 def convert_segment(
     segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
 ) -> ConvertReport:
-    """Write a converted segment to an existing folder; `transactions` has the open transactions of earlier segments.
+    """Write a converted segment to an existing folder. `transactions` has those still open after the earlier segments.
 
     Raises LogError, EncodeError.
     """
@@ -199,14 +199,14 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """Return the facts that indexes need about a batch, including the type of a marker."""
+        """Return what the indexes need to know about a batch, such as the type of a marker."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
-    """Yield a batch, or the separate messages of an uncompressed message set, each with its number of records."""
+    """Yield a batch with its number of records; or, for an uncompressed message set, each message by itself."""
     if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
         yield batch, count
     else:
@@ -215,7 +215,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """Writes the output of a segment, and begins another segment when the indexes would overflow."""
+    """Writes the output of one segment. If its indexes would overflow, a second output segment continues it."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
@@ -235,7 +235,7 @@ class _Segments:
         self.writer.__exit__(kind, error, at)
 
     def append(self, seen: Seen) -> None:
-        """Write a batch. If the current segment is full, begin another one."""
+        """Write a batch. If it no longer fits into the current segment, begin another segment."""
         if seen.batch.max_timestamp >= 0:
             self.kinds.add("timeindex")
         if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:
@@ -264,16 +264,17 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several folders have one target, such as the disks of a broker, each checkpoint there gets the entries of all
-    folders; other files come from the first folder. The clean-shutdown mark is not copied if producer snapshots were
-    left out, so that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
+    If several folders (such as the disks of a broker) are copied to one target, each checkpoint there gets the entries
+    of all of them; other files come from the first folder. If producer snapshots were left out, the clean-shutdown mark
+    is not copied either, so that the broker rebuilds the snapshots. Raises LogError for checkpoints that can't be
+    combined.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        with claimed(target / "checkpoints", waits=True):  # another run may write to the same folder
+        with claimed(target / "checkpoints", waits=True):  # another process may be writing to the same folder
             _copy_files(found, target, keeps_producers=keeps_producers)
 
 
@@ -290,7 +291,7 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """Write a checkpoint with the entries of all folders. A partition's own folder overrides the others."""
+    """Write a checkpoint that combines those of all folders. For each partition, the folder that contains it wins."""
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)
@@ -308,6 +309,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # If the target has other logs, the run that wrote them has decided about the clean-shutdown mark.
+    # If the target has logs from other folders, the earlier run that wrote them has already decided about the mark.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

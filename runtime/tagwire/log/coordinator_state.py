@@ -1,7 +1,7 @@
-"""The current state of the coordinators' logs: groups with their offsets, transactions, share partitions.
+"""Compute the current state from the coordinators' logs: groups with their offsets, transactions, share partitions.
 
-The results are trees for `tagwire.log.state_json`. Fields have the names that they have in the JSON of messages. In
-each group, `offsets` has the committed offsets, and every other kind of record is under its message name: the record
+The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
+In each group, `offsets` has the committed offsets, and every other kind of record is under its message name: the record
 itself if there is one per group, otherwise records by member, or by the key field that follows the group. New kinds of
 records need no change here.
 """
@@ -45,7 +45,7 @@ class SharePartition:
         self.version = snapshot.version
 
     def update(self, update: Any) -> None:
-        """Apply an update; fields that are -1 in the update keep their values."""
+        """Apply an update. Where it has -1, the old value stays."""
         changes = {
             name: getattr(update, name)
             for name in ("leader_epoch", "start_offset", "delivery_complete_count")
@@ -63,7 +63,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return one JSON object with the fields of the key and of the value."""
+        """Return the fields of both the key and the value as one JSON object."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -100,7 +100,7 @@ _COMMIT: Final = "commit"
 
 
 class Kept(NamedTuple):
-    """The last value of a key."""
+    """The current value of a key: the last record with that key."""
 
     offset: int
     """The offset of the record."""
@@ -108,7 +108,7 @@ class Kept(NamedTuple):
 
 
 class KeyedState:
-    """The last value of every key, after the entries that were added in log order."""
+    """The last value of every key. Entries must be added in log order."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
@@ -116,7 +116,7 @@ class KeyedState:
         """The records of open transactions, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
-        """Add the next entry; `producer_id` is the producer of its transaction, or None."""
+        """Add the next entry. `producer_id` is set if it belongs to a transaction of that producer."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
         elif producer_id is not None:
@@ -140,12 +140,12 @@ class KeyedState:
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        """Yield the values written by open transactions."""
+        """Yield the values that open transactions have written."""
         return (kept.entry for each in self._pending.values() for kept in each)
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies a key; older versions of the key have the same tuple."""
+    """Return a tuple that identifies a key. It is the same for all versions of the key, including legacy ones."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
@@ -155,7 +155,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Return, by group id, `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
+    """Return for each group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
@@ -184,7 +184,7 @@ def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
 
 
 def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
-    """Return the partitions of share groups: each snapshot joined with later updates. Entries are in log order."""
+    """Return the partitions of share groups, each from its snapshot and the later updates. Entries are in log order."""
     found: dict[tuple[Any, ...], SharePartition] = {}
     for entry in entries:
         key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
@@ -203,7 +203,7 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return a classic group with its consumers' bytes decoded; leave invalid bytes and other protocols as they are."""
+    """Return a classic group with its consumers' bytes decoded. Invalid bytes and other protocols stay undecoded."""
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
         return _value(entry)
@@ -217,7 +217,10 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 of a version and a message to JSON. Like clients, treat a higher version as the highest known."""
+    """Decode base64 of a version and a message to JSON.
+
+    As in clients, a higher version is read as the highest known.
+    """
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

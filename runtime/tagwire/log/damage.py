@@ -4,7 +4,7 @@ There are two ways to continue after an error. If the length of the invalid batc
 of the data, the length is right, and the rest of the batch is skipped without parsing, so that a record value that
 contains a batch isn't mistaken for one. Otherwise, each following byte is tried as the beginning of a batch. A
 candidate counts only if its length, magic byte and checksum agree, its offsets continue the earlier ones, and its
-records can be read. Reading them is necessary because checksums don't cover the magic byte: with a wrong one, the bytes
+records can be read. Reading them is necessary because checksums don't cover the magic byte: if it is wrong, the bytes
 of a batch may look like a batch of another format that begins a little later. In a run of zeros only the last positions
 are tried, because a batch header is never all zeros. Skipped bytes are always reported.
 
@@ -39,7 +39,10 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes that are not a batch, and the error; `end` is the position of the next batch or the end of the file."""
+    """A range of bytes that is not a batch, and the error.
+
+    `end` is where the next batch begins, or the end of the file.
+    """
 
     position: int
     end: int
@@ -49,7 +52,8 @@ class Damage(NamedTuple):
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
     """Yield the batches and the damaged ranges, which together cover all bytes from a position to the end of the data.
 
-    `last` is the last offset before the position. Records in a batch may still be invalid, which reading them shows.
+    `last` is the last offset before the position. The records in a yielded batch may still be invalid; that shows only
+    when they are read.
     """
     while not scan.ends_at(position):
         try:
@@ -67,7 +71,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
-    """Yield the batches from a position on. `skip` is called with each error between batches and in their records.
+    """Yield the batches from a position on. `skip` is called with each error, whether between batches or in records.
 
     With `partial`, a truncated batch at the end of the file is not an error.
     """
@@ -87,7 +91,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # runs of batches that begin before this position are known to break off
+    refuted = position  # runs that begin before this position are already known to break off
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -103,7 +107,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
-    """Yield the positions where a batch might begin, from `position` on."""
+    """Yield the positions at which a batch might begin, starting with `position`."""
     data, pattern, size = scan.data, scan.formats.pattern, _FIRST_WINDOW
     while pattern is not None and position < len(data):
         window = data[position : position + size]
@@ -116,12 +120,13 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             at = match.start()
             if at >= stop:
                 break
-            if scan.may_begin(position + at, window[at : at + LONGEST]):  # rejects most positions without parsing
+            # rejects most positions without parsing a batch
+            if scan.may_begin(position + at, window[at : at + LONGEST]):
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
         header = data[position : position + LONGEST]
-        if not header.strip(b"\0"):  # all zeros can't be a header, which contains the batch length
+        if not header.strip(b"\0"):  # an all-zero header is impossible, because it contains the batch's length
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
         if scan.may_begin(position, header):
@@ -143,7 +148,10 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Return the position where a run of batches breaks off; None if it passes `last` or reaches the file's end."""
+    """Return where a run of consecutive batches breaks off.
+
+    None if it doesn't: the run goes on to an offset above `last`, or to the end of the file.
+    """
     while (position := position + batch.size) < len(scan.data):
         try:
             following = scan.batch(position)
@@ -158,6 +166,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Return whether each record has bytes after its value: the number of its headers."""
+    """Return whether records continue after their value, with the number of their headers."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

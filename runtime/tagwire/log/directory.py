@@ -19,10 +19,10 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Return whether a folder is a partition: it has segments, or a partition's name and no subfolders.
+    """Return whether a folder is a partition: it contains segments, or it is named like a partition and has no subfolders.
 
-    A log folder may have a name like a partition's, such as kafka-logs-1 (a second broker) or data-0 (a volume). Raises
-    OSError.
+    The name alone is not enough, because log folders can have such names too: kafka-logs-1 (a second broker), data-0 (a
+    volume). Raises OSError.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -36,14 +36,14 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and below it, in name order. Raises LogPathError.
 
-    Hidden folders are skipped, because they are still being written, unless they are named like a partition. A link to
-    a folder that is searched anyway is skipped, so that its partitions are not listed twice.
+    Hidden folders are skipped, because they are still being written, unless they are named like a partition. Links to
+    folders that are searched anyway are skipped, so that no partition is listed twice.
     """
     return map(Partition, partition_folders(path))
 
 
 def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the folders of `find_partitions` without listing their files. Raises LogPathError.
+    """Yield the partition folders that `find_partitions` finds, without listing their files. Raises LogPathError.
 
     `searched` is called with each folder that is not a partition, before the folder is listed.
     """
@@ -51,7 +51,7 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partitions in and below a folder; `way` lists its parent folders, with links resolved."""
+    """Yield the partitions in and below a folder. `way` has its parent folders, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path
@@ -68,7 +68,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is searched anyway, or contains the link."""
+    """Return whether a link's target is searched anyway, or contains the link itself."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -92,33 +92,33 @@ class LogDirectory:
 
     @property
     def broker(self) -> dict[str, str]:
-        """The entries of `meta.properties`, such as node.id and cluster.id; empty without the file."""
+        """The entries of `meta.properties`, such as node.id and cluster.id. Empty if there is no such file."""
         path = self.path / "meta.properties"
         return read_properties(path) if path.is_file() else {}
 
     @property
     def was_stopped_cleanly(self) -> bool:
-        """Whether the broker shut down cleanly. If not, ends of segments may be missing."""
+        """Whether the broker shut down cleanly. If not, the ends of segments may be missing."""
         return (self.path / ".kafka_cleanshutdown").exists()
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """The start offsets of logs whose first records were deleted."""
+        """The start offset of each log whose first records were deleted."""
         return self._offsets("log-start-offset")
 
     @property
     def recovery_points(self) -> dict[TopicPartition, int]:
-        """The offsets up to which records are known to be on disk."""
+        """For each log, the offset up to which all records are known to be on disk."""
         return self._offsets("recovery-point-offset")
 
     @property
     def high_watermarks(self) -> dict[TopicPartition, int]:
-        """The offsets up to which records are replicated."""
+        """For each log, the offset up to which all records are replicated."""
         return self._offsets("replication-offset")
 
     @property
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """The offsets up to which logs are compacted."""
+        """For each log, the offset up to which it has been compacted."""
         return self._offsets("cleaner-offset")
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:

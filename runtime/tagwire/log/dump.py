@@ -1,7 +1,7 @@
 """Format batches as JSON lines, one per record.
 
-The values that the records of a batch share are formatted once and put before each record. Names are as in Kafka's
-tools; bytes are base64 or null. Native code writes the same lines, and tests compare the two.
+The values that all records of a batch share are formatted once, and that text begins each of their lines. Names are as
+in Kafka's tools; bytes are shown as base64 or null. Native code writes the same lines, and tests compare the two.
 """
 
 import json
@@ -25,7 +25,10 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the part of each line before the offset. Formatted by hand for speed, because logs have many batches."""
+    """Return the text before the offset on each line of a batch.
+
+    Built without `json`, because logs have many batches.
+    """
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
@@ -37,7 +40,7 @@ def _header(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the part of each line that depends on the attributes; most batches of a log share it."""
+    """Return the part of each line that depends on the batch attributes, which are the same for most batches."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0
@@ -64,9 +67,9 @@ Keep = Callable[[Record], bool]
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
-    """Yield a JSON line for each record, several lines at a time: batch members, then record members.
+    """Yield a JSON line per record, in chunks of several lines: first the values of the batch, then the record's.
 
-    With `keep`, only records for which it returns true are included. Raises DecodeError for invalid records.
+    With `keep`, only records for which that function returns true are included. Raises DecodeError for invalid records.
     """
     header = _header(file, batch)
     done: int | None = 0
@@ -81,7 +84,10 @@ def _all(record: Record) -> bool:
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
-    """Join lines into large chunks of bytes; before a DecodeError, yield the lines so far."""
+    """Join lines into large chunks of bytes.
+
+    If a DecodeError interrupts them, the lines before it are still yielded.
+    """
     part: list[str] = []
     size = 0
     try:

@@ -1,7 +1,7 @@
-"""Log errors: invalid bytes in a file, and paths without a log.
+"""The errors of logs: invalid bytes in a file, and paths that can't be read or have no log.
 
-Invalid bytes in a segment are a `DecodeError` whose offset counts from the beginning of the file. The error has the id
-of a rule, which `verify` also lists.
+Invalid bytes in a segment raise a `DecodeError` whose offset counts from the start of the file. The error contains the
+id of the rule that is broken, as in reports of `verify`.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from tagwire.records.reading import naming_hint
 
 
 class LogPathError(TagwireError):
-    """A path that can't be read or has no log."""
+    """A path can't be read, or there is no log."""
 
 
 class LogReadError(LogPathError):
-    """A file that may exist but can't be read now: an I/O error, or a file that was cut while it was read.
+    """A file can't be read now, though it may exist: an I/O error, or the file was truncated while it was being read.
 
     `errno` is the operating system's error number, if there is one.
     """
@@ -71,7 +71,7 @@ class LogError(DecodeError):
 
 
 class LogLimitError(LogError, LimitError):
-    """A batch that exceeds a limit of a `Limits` object."""
+    """A batch exceeds a limit of a `Limits` object."""
 
 
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
@@ -81,12 +81,12 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise a LogError with these arguments."""
+    """Raise a LogError that is made with these arguments."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """Return the error with its file, and its offset moved by `position`; a LogError is returned unchanged."""
+    """Return the error as a LogError of this file, with `position` added to its offset. A LogError stays unchanged."""
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
@@ -103,6 +103,6 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """Return the error with the position and file of its batch."""
+    """Return the error with the file and position of the batch added to its message."""
     reason = f"{error.reason}; in the batch at byte {position} of {file}"
     return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

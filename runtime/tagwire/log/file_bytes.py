@@ -2,10 +2,10 @@
 
 Brokers truncate segments while other processes read them: rolling a segment removes the zeros at its end, and following
 a new leader removes records. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read
-with pread. A short read is an error.
+with pread, and a short read raises an error.
 
-Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only a page is read,
-so that reading only headers does not read the records between them.
+Sequential readers request small adjacent slices, so a section of the file is cached. After a jump to another position,
+only one page is read, so that a reader of headers does not read all the records in between.
 """
 
 import os
@@ -26,7 +26,7 @@ _JUMP: Final = 1 << 12
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Return up to `size` bytes from `start` on. Raises OSError."""
+    """Read and return up to `size` bytes from position `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -42,7 +42,7 @@ def file_status(path: Path) -> os.stat_result:
 
 
 class FileBytes:
-    """A file with the length that it had when it was opened; slices are bytes."""
+    """A file whose slices are bytes. Its length stays the one that it had when it was opened."""
 
     __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
 
@@ -68,7 +68,7 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Hide the bytes from position `end` on; None hides nothing."""
+        """Make the file end at position `end`, as if there were no bytes after it. None changes nothing."""
         if end is not None:
             self._size = min(self._size, end)
 
@@ -77,21 +77,21 @@ class FileBytes:
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
-        """Drop the cached window, so that changes of the file become visible."""
+        """Drop the cached bytes, so that changes to the file become visible."""
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Move the window to `start`."""
+        """Read a new window that begins at `start` and has at least `least` bytes, if the file has that many."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Return at least `least` bytes from `start` on, up to the end of the file. Raises LogPathError."""
+        """Return `least` or more bytes from `start` on, but not past the file's end. Raises LogPathError."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Return `size` bytes from `start` on. Raises LogPathError if the file was cut."""
+        """Return `size` bytes from `start` on. Raises LogPathError if the file was truncated."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -111,13 +111,13 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of a file from `start` on, up to the end of the file. Raises LogPathError."""
+    """Return `least` or more bytes of a file from `start` on, but not past the file's end. Raises LogPathError."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
 @contextmanager
 def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
-    """Open a file, or its part before `end`, for random access. Raises LogPathError if the file can't be read."""
+    """Open a file for random access, up to `end` if that is given. Raises LogPathError if the file can't be read."""
     try:
         file = FileIO(path)
     except OSError as error:

@@ -1,11 +1,12 @@
 """Check the index files of a segment in the same pass as its batches.
 
-Offsets ascend both in entries and in batches, so each rule remembers the next entry to check and checks the entries
-that the current batch decides.
+Offsets ascend both in entries and in batches. So each rule remembers the next entry to check, and with each batch
+checks those entries whose validity then becomes known.
 
 Brokers have changed what they write into offset indexes: the first offset of an append (0.8, 0.9), its last offset
-(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. Readers can use all
-of them: every batch before the position ends below the offset, and a batch at or after the position has the offset.
+(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. All of these are
+useful to readers: every batch before the entry's position ends below its offset, and a batch at or after the position
+contains the offset.
 """
 
 from collections import deque
@@ -20,7 +21,7 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """Checks one index file: holds its entries, the state of the pass so far, and the problems."""
+    """Checks one index file. Holds its entries, how far the check has come, and the problems found."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -28,15 +29,15 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check the entries whose validity depends on the next batch, `seen`."""
+        """Check those entries whose validity becomes known with the next batch, `seen`."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Check the remaining entries after the last batch."""
+        """Check the entries that are left after the last batch."""
 
 
 class OffsetIndexRule(IndexRule):
-    """Checks TWL202 and TWL203: entries ascend, and each points to the batch that has its offset."""
+    """Checks TWL202 and TWL203: entries ascend, and each one leads to the batch that contains its offset."""
 
     def __init__(self, index: OffsetIndex) -> None:
         super().__init__(index.path, len(index))
@@ -85,7 +86,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """Checks TWL202, TWL211, TWL212: entries ascend, and each gives the latest timestamp up to its offset."""
+    """Checks TWL202, TWL211 and TWL212: entries ascend, and each has the latest timestamp up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -145,7 +146,10 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the numbers of the remaining entries, all invalid, until enough problems are kept; count the others."""
+    """Yield the numbers of the remaining entries, which are all invalid, until enough problems are kept.
+
+    Count the rest.
+    """
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number
@@ -155,7 +159,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """Return the rules for the index files of a segment, and the errors of files that can't be read."""
+    """Return the rules for the index files of a segment, and the errors for files that can't be read."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (

@@ -1,11 +1,11 @@
-"""The indexes of a segment: positions of offsets, offsets of timestamps, and aborted transactions.
+"""The indexes of a segment: from offset to position, from timestamp to offset, and the aborted transactions.
 
     .index       int32 offset above the segment's base, int32 position; sparse, one entry every few kilobytes
     .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
     .txnindex    int16 version, then an AbortedTxn of the archive
 
-While a segment is active, its first two indexes are preallocated and end in zeros, which are not entries. Entries are
-kept as bytes, because most of them are never used.
+While a segment is active, its first two indexes are preallocated and end in zeros, which are not entries. Entries stay
+encoded until they are used, because most of them never are.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,21 +29,21 @@ _MOST_BYTES: Final = 1 << 26
 
 
 class OffsetEntry(NamedTuple):
-    """An entry of an offset index: the batch with this offset is at this position or later."""
+    """An entry of an offset index. The batch with this offset begins at this position or later."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """An entry of a time index: no record up to this offset has a later timestamp."""
+    """An entry of a time index. No record up to this offset has a later timestamp than this one."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """An aborted transaction, from its first record to its marker."""
+    """An aborted transaction, from its first record to its abort marker."""
 
     producer_id: int
     first_offset: int
@@ -52,9 +52,11 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file. Raises LogPathError, and LogLimitError with `rule` above `most` bytes.
+    """Return all bytes of a small file.
 
-    Brokers keep these files small. A large file is a sparse file made as an attack, or a file of another kind.
+    Raises LogPathError, or LogLimitError with `rule` if there are over `most` bytes.
+
+    Brokers keep these files small. A large one is either an attack with a sparse file, or a different kind of file.
     """
     try:
         with path.open("rb") as file:
@@ -68,7 +70,10 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
 
 
 class _Index:
-    """Index entries of a fixed size, stored as bytes. Raises LogError if the last entry is incomplete."""
+    """The entries of an index, which have a fixed size and stay encoded.
+
+    Raises LogError if the last entry is incomplete.
+    """
 
     LAYOUT: ClassVar[Struct]
 
@@ -87,14 +92,14 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Resolve a negative entry number, which counts from the end. Raises IndexError."""
+        """Resolve an entry number, which counts from the end if negative. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """Yield the number of each entry that is not above the previous entry, without making an object per entry."""
+        """Yield the number of each entry that is not above the entry before it. Makes no object for each entry."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -106,7 +111,7 @@ class _Index:
         raise NotImplementedError
 
     def at(self, index: int) -> int:
-        """Return the position of an entry in the file."""
+        """Return the byte position of an entry in the file."""
         return index * self.LAYOUT.size
 
 
@@ -126,7 +131,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which a reader finds this offset; 0 if no entry is at or below the offset."""
+        """Return a position at or before the batch with this offset. It is 0 if no entry has an offset that low."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
@@ -147,7 +152,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """Return an offset from which a reader finds all records of this timestamp or later."""
+        """Return an offset from which a reader finds all records with this timestamp or a later one."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 
@@ -158,7 +163,7 @@ def read_transaction_index(path: Path) -> list[AbortedTransaction]:
 
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Yield each entry as (position in the file, entry). Raises LogError."""
+    """Yield each entry with its position in the file: (position, entry). Raises LogError."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0
@@ -188,7 +193,7 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
 class IndexLookup(Sequence[tuple[int, ...]]):
     """The entries of an index as tuples of numbers, with offsets relative to the segment's base.
 
-    `read(size, start)` returns bytes of the index.
+    Calls `read(size, start)` to get bytes of the index.
     """
 
     def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:
@@ -196,14 +201,17 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         self._read = read
         self._layout = layout
         self._count = size // layout.size
-        if self._count and not any(self[self._count - 1]):  # the index is preallocated, and ends in zeros
+        if self._count and not any(self[self._count - 1]):  # a preallocated index ends in zeros, which are not entries
             self._count = bisect_left(self, True, key=lambda entry: not any(entry))
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        """Return an entry. Raises IndexError, LogPathError, and LogError if the file was cut in the meantime."""
+        """Return an entry.
+
+        Raises IndexError, LogPathError, and LogError if the file was truncated after it was opened.
+        """
         number, width = range(self._count)[index], self._layout.size
         try:
             data = self._read(width, number * width)
@@ -214,7 +222,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """Return the last entry whose number in this column is at most `value`, or None."""
+        """Return the last entry whose number in `column` is at most `value`, or None."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 

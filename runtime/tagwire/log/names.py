@@ -2,9 +2,9 @@
 
     alpha-0/00000000000000000091.log           segment of topic alpha, partition 0, whose first offset is 91
             00000000000000000091.index         and so on: indexes and the producers' state at this offset
-            00000000000000000091.log.deleted   no longer a part of the log
-            00000000000000000091.log.swap      cleaned, about to replace the segments it was made from
-            00000000000000000091.log.cleaned   cleaning was not finished
+            00000000000000000091.log.deleted   no longer part of the log
+            00000000000000000091.log.swap      compacted; about to replace the segments it was made from
+            00000000000000000091.log.cleaned   compaction was not finished
             00000000000000000091-0000000003.checkpoint   snapshot of a metadata log: offset and epoch
     alpha-0.<32 hex digits>-delete             a partition being deleted, moved from another disk (-future), or
                                                unknown to the cluster (-stray)
@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64: 21 characters, and two bits in another
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64: 21 characters, and 2 bits in the last one
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
@@ -34,7 +34,7 @@ _PARTITION: Final = re.compile(
 
 
 class LogFile(NamedTuple):
-    """A parsed file name of a partition."""
+    """The parts of a file name in a partition folder."""
 
     base_offset: int
     kind: str
@@ -48,7 +48,7 @@ class LogFile(NamedTuple):
 
 
 class PartitionName(NamedTuple):
-    """A parsed folder name of a partition."""
+    """The parts of a partition folder's name."""
 
     topic: str
     partition: int
@@ -59,7 +59,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse the name of a file, from its path or the name alone; None if it is not a known file with an offset."""
+    """Parse the name of a file, given as a path or just the name; None if no known kind of file has such a name."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
@@ -75,5 +75,5 @@ def partition_name(path: Path) -> PartitionName | None:
 
 
 def segment_file(base_offset: int, kind: str) -> str:
-    """Return the name of a segment's file."""
+    """Return the file name of a segment or one of its index files."""
     return f"{base_offset:020}.{kind}"

@@ -1,9 +1,9 @@
 """A partition folder: its segments in order, and the files next to them.
 
 The segments are the ones that a broker would load when it starts. `.deleted` files no longer belong to the log, and
-`.cleaned` files are unfinished. A `.swap` file is finished, but the broker stopped before it could replace the original
-segments. Some of the originals may be deleted, so the `.swap` file is used and the originals are not, unless a
-`.cleaned` file at or before its offset shows that its group was unfinished.
+`.cleaned` files are unfinished. A `.swap` file is complete, but the broker stopped before the file had replaced the
+original segments. Some of the originals may be gone already, so the `.swap` file is used instead of them, unless a
+`.cleaned` file at or before its offset shows that its group of files was unfinished.
 """
 
 import os
@@ -30,7 +30,7 @@ _ATTEMPTS: Final = 3
 
 
 class Partition:
-    """A partition folder, or any folder with segments. Raises LogPathError."""
+    """A partition folder, or any other folder that contains segments. Raises LogPathError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -49,15 +49,15 @@ class Partition:
         """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again; return None if it still has the same files. Raises LogPathError."""
+        """List the folder again. Returns None if it still contains the same files. Raises LogPathError."""
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
-        """Return the segments of an earlier listing that are gone, though Kafka doesn't remove such segments.
+        """Return the segments of an earlier listing that are gone for no reason known from Kafka.
 
-        Retention deletes the first segments and truncation the last ones. Compaction replaces a segment and deletes the
-        segments right after it.
+        Retention deletes segments at the start, and truncation at the end. Compaction replaces a segment and deletes
+        the ones right after it. Other segments should not disappear.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -73,11 +73,11 @@ class Partition:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file of the folder at the time of listing."""
+        """All files that the folder contained when it was listed."""
         return tuple(self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """Iterate over `files` without making a tuple, because a folder may have many files."""
+        """Iterate over `files` without building a tuple, because a folder may have many files."""
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -98,7 +98,7 @@ class Partition:
         found: dict[int, Segment] = {}
         for path, name in self._named("log"):
             segment, known = self._segment(path, name), found.get(name.base_offset)
-            if known is None or segment.size > known.size:  # tiered storage may have two copies
+            if known is None or segment.size > known.size:  # tiered storage may have two copies; use the larger one
                 found[name.base_offset] = segment
         for swap in swaps:
             first = swap.base_offset or 0
@@ -107,12 +107,12 @@ class Partition:
         return tuple(found[base] for base in sorted(found))
 
     def _segment(self, path: Path, name: LogFile) -> Segment:
-        """Return a segment; overridden for files on another machine."""
+        """Return the segment in a file. Subclasses override this for files on another machine."""
         return Segment(path, name)
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
-        """Files that belong to none of the segments: deleted files, and leftovers of cleaning."""
+        """Files that belong to no segment of the log: deleted files, and leftovers of compaction."""
         counted = {each.path for each in self.segments}
         return tuple(
             path
@@ -150,9 +150,9 @@ class Partition:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """Yield each batch of `batches` with its segment and its position in the segment.
+        """Yield what `batches` yields, but each batch with its segment and its position in it.
 
-        If a broker has compacted or deleted a segment in the meantime, the folder is listed again.
+        If a broker compacts or deletes a segment meanwhile, the folder is listed again.
         """
         listed: Partition | None = self
         while listed is not None:
@@ -171,9 +171,9 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield the segments, beginning with the one that may have this offset, each with whether to search for it.
+        """Yield the segments from the one that may contain this offset on. For that one, also yield True: search it.
 
-        If the first segment turns out not to have the offset, reading begins at the start of the next segment.
+        If it turns out not to contain the offset, reading begins at the start of the next segment.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
@@ -186,7 +186,7 @@ class Partition:
     def leader_epochs(self) -> list[EpochStart]:
         """The entries of the leader epoch checkpoint; in tiered storage, of the last segment's. Raises LogError.
 
-        Empty without a checkpoint.
+        Empty if there is no checkpoint.
         """
         path = self.path / "leader-epoch-checkpoint"
         if path.is_file():
@@ -209,27 +209,27 @@ class Partition:
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The aborted transactions in the `.txnindex` files of the segments. Raises LogError."""
-        if any(".txnindex" in name for name in self._names):  # spares the look-up at each segment
+        if any(".txnindex" in name for name in self._names):  # avoids a lookup for each segment
             for segment in self.segments:
                 yield from segment.aborted_transactions
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each `.snapshot`, by its offset. Raises LogError."""
+        """The entries of each `.snapshot` file, by the snapshot's offset. Raises LogError."""
         return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The offset and entries of the latest `.snapshot`; 0 and no entries without a snapshot. Raises LogError."""
+        """The offset and entries of the latest `.snapshot` file; 0 and no entries if there is none. Raises LogError."""
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
 
     def _snapshots(self) -> dict[int, Path]:
-        """Return the path of each `.snapshot` by its offset.
+        """Return the path of each `.snapshot` file by its offset.
 
-        Tiered storage names a snapshot after the first offset of the previous segment, so the last snapshot is left
-        out.
+        Tiered storage names a snapshot after the segment that it follows, so its offset is the base offset of the next
+        segment. The last snapshot is left out, because it has no next segment.
         """
         found = [*self._named("snapshot")]
         has_copies = any(name.is_copy for _, name in found)
@@ -242,12 +242,15 @@ class Partition:
         }
 
     def _fetched(self, path: Path) -> Path:
-        """Return the path of a small file; overridden to download the file from another machine."""
+        """Return the path of a small file. Subclasses override this to download the file from another machine first."""
         return path
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
-        """The `.checkpoint` files of a metadata log, in order; `base_offset` is the first offset after each."""
+        """The `.checkpoint` files of a metadata log, in order.
+
+        The `base_offset` of each is the first offset after it.
+        """
         return tuple(self._segment(*each) for each in self._named("checkpoint"))
 
     @cached_property
@@ -274,17 +277,17 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Return pairs of each segment and the next segment; the last segment is paired with None."""
+    """Pair each segment with the one after it. The last segment is paired with None."""
     return zip(segments, (*segments[1:], None), strict=False)
 
 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. If it fails or is suspect, and the folder's files have changed, read again.
+    """Return `read(partition)`. If it fails or looks suspect, and files of the folder have changed, read again.
 
-    A running broker compacts and deletes segments. If that happens between listing the folder and reading its files, a
-    sound log looks damaged. Raises LogError, LogPathError.
+    A running broker compacts and deletes segments. If that happens between listing the folder and reading its files, an
+    intact log looks damaged. Raises LogError, LogPathError.
     """
     for _ in range(_ATTEMPTS):
         try:

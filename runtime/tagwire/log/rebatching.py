@@ -1,10 +1,10 @@
 """Resize batches: join the records of several batches, or split a batch.
 
-A batch header applies to every record in the batch. So records are never joined across a change of producer, epoch,
-transaction, leader epoch, timestamp type, delete horizon, format or codec, nor across markers, nor where a producer's
-sequence numbers skip, because a batch stores only the first one. Markers and emptied batches are not changed. Offsets,
-timestamps and sequence numbers of records do not change, and each offset in the range of an old batch is in the range
-of a new one.
+A batch header applies to every record in the batch. So records are never joined if they differ in producer, epoch,
+transaction, leader epoch, timestamp type, delete horizon, format or codec, or if there is a marker between them.
+Neither are records with a gap in the producer's sequence numbers, because a batch stores only the first number. Markers
+and emptied batches are not changed. Offsets, timestamps and sequence numbers of records do not change, and each offset
+in the range of an old batch is in the range of a new one.
 """
 
 import re
@@ -29,7 +29,10 @@ _MESSAGE: Final = 34
 
 
 class BatchSize(NamedTuple):
-    """Limits of a new batch. It has as many records as both limits allow, but at least one; None is no limit."""
+    """The limits of a new batch. It gets as many records as both limits allow, but at least one.
+
+    None means no limit.
+    """
 
     bytes: int | None = None
     """The size of the batch before compression, in bytes."""
@@ -37,7 +40,7 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A batch to write: the position of its first source batch, the bytes and batches read for it, and its codec."""
+    """A batch to write, with its codec, the position of its first source batch, and how much was read for it."""
 
     position: int
     source_bytes: int
@@ -51,16 +54,16 @@ Key = tuple[Any, ...]
 
 
 def as_they_are(batches: Placed) -> Iterator[Piece]:
-    """Yield each batch as a piece, unchanged."""
+    """Yield each batch unchanged, as a `Piece`."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the batches of a segment, regrouped to this size in their own format.
+    """Yield the records of a segment, regrouped into batches of this size that keep their format.
 
-    New batches are not compressed yet. Sizes are measured in the format `to`, by default in the batches' own format.
-    Raises LogError for records that can't be read.
+    New batches are not compressed yet. If they will be converted, `to` is the format in which their size is measured;
+    by default, it is their own format. Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -95,13 +98,14 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 
 
 class _Source:
-    """The remaining records of a source batch: moved by native code if possible, otherwise read as objects.
+    """The remaining records of a source batch. Native code moves them if possible; else they are read as objects.
 
     Raises LogError for records that can't be read.
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured differently
+        # the size of messages is computed differently
+        is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None
         self.moved = movable(batch, stored=True) if is_moved else None
@@ -121,7 +125,7 @@ class _Source:
         return self.next().offset
 
     def next(self) -> Record:
-        """Return the next record as an object; from then on, all records are objects."""
+        """Return the next record as an object. After this, native code can no longer move the remaining records."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -131,7 +135,7 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Remove the next record."""
+        """Drop the record that `next` has returned."""
         self._next = None
         self._left -= 1
 
@@ -168,13 +172,13 @@ class _Group:
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
-        """Return whether the records of the next batch of the log may join this group."""
+        """Return whether the records of `batch`, the next one in the log, can be added to this group."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
         return within_reach and self.key == key and sequence == batch.base_sequence
 
     def take(self, source: _Source) -> bool:
-        """Take records as long as there is room; return whether any were taken."""
+        """Take records from a batch while there is room. Returns whether any were taken."""
         before = source.left
         if source.moved is not None and not self.records:
             self._move(source.moved)
@@ -219,7 +223,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # a message set always ends with its last message
+        if self.format.records is not None:  # not needed in a message set, whose offsets are those of its messages
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         elif self.first.timestamp_type == "append":  # only a wrapper stores the producer's timestamps
             changes["compression"] = self.first.compression
@@ -228,7 +232,7 @@ class _Group:
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """Return a builder with the flags and the producer of a batch; `changes` are arguments of BatchBuilder."""
+    """Return a builder with the same flags and producer as a batch. `changes` override arguments of BatchBuilder."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -248,7 +252,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 
 def _key(batch: RecordBatch) -> Key:
-    """Return the properties that batches must share to be joined."""
+    """Return the properties that must be equal in batches that are joined."""
     is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
@@ -266,7 +270,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add to a sequence number, wrapping from the highest to 0; -1, which means no sequence number, stays -1."""
+    """Add to a sequence number, wrapping from the highest to 0. It stays -1 if there is no sequence number."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -274,13 +278,13 @@ def _later(sequence: int, by: int) -> int:
 
 
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """Return the maximum size of a message, in bytes."""
+    """Return an upper bound of the size of a message, in bytes."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)
     return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
 
 
 def _record_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """Return the size of a v2 record in bytes; records of other batch formats are at most one byte longer."""
+    """Return the size of a record in v2, in bytes. In other batch formats, it is at most one byte larger."""
     body = 1 + _zigzag(timestamp_delta) + _zigzag(offset_delta) + _zigzag(len(record.headers))
     body += _sized(record.key) + _sized(record.value)
     for key, value in record.headers:
@@ -301,7 +305,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """One kind of loss: the field, such as `records[].headers[]`, the reason, the count, and the first location."""
+    """All losses of one kind: the field, such as `records[].headers[]`; the reason; the count; the first location."""
 
     path: str
     reason: str
@@ -326,7 +330,7 @@ class LossReport:
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
 
     def merge(self, other: "LossReport") -> None:
-        """Add the counts of another report."""
+        """Add the counts of another report to this one."""
         for row in other.rows():
             self.add_row(row)
 
@@ -335,7 +339,7 @@ class LossReport:
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 
     def rows(self) -> list[LossRow]:
-        """Return the rows, the most frequent loss first."""
+        """Return the rows, with the most frequent loss first."""
         return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
 
     def to_json(self) -> list[dict[str, Any]]:

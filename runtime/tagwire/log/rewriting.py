@@ -1,8 +1,9 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-Each new segment keeps the modification time of its source, from which older formats determine the age of tombstones. An
-empty segment is removed, unless it is the first one of the log. Segments are joined only by size (`groups`), and each
-group can be written separately: the only state from before a group is its open transactions, which `look_back` finds.
+Each new segment keeps the modification time of its source. In older formats, that time determines the age of
+tombstones. An empty segment is removed, unless it is the first one of the log. Segments are joined only by size
+(`groups`), and each group can be written separately: all it needs from before the group are the open transactions,
+which `look_back` finds.
 """
 
 import os
@@ -30,7 +31,7 @@ Explain = Callable[[Segment, Record, str], None]
 
 
 class SegmentReport(NamedTuple):
-    """A segment before and after compaction."""
+    """The size and content of a segment before and after compaction."""
 
     file: Path | str
     """A path, or a URL as a string."""
@@ -52,7 +53,7 @@ class SegmentReport(NamedTuple):
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
-    """Group neighboring segments of at most `segment_bytes` in total; with 0, each segment is its own group."""
+    """Group consecutive segments of at most `segment_bytes` in total. If that is 0, each segment is its own group."""
     found: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -67,7 +68,10 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
 
 
 class Rewriter:
-    """Writes the segments of a log to a folder, in order, from the beginning or from where `look_back` ends."""
+    """Writes compacted segments to a folder, in log order.
+
+    Starts with the first segment of the log, or with the one after those passed to `look_back`.
+    """
 
     def __init__(
         self,
@@ -85,7 +89,7 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Read the transactions in the segments before the first written one, beginning at offset `begin`."""
+        """Read the transactions in the segments before the first one to be written, from offset `begin` on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction
@@ -97,7 +101,7 @@ class Rewriter:
                         self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
 
     def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
-        """Write segments as one segment. Raises LogError, CompactionError."""
+        """Write a group of segments as a single segment. Raises LogError, CompactionError."""
         kinds = index_kinds(group[0])
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]
@@ -147,7 +151,7 @@ class Rewriter:
 
 
 class Placed:
-    """Adds the file and the position to an EncodeError, and the file to a CompactionError."""
+    """A context manager that adds the file and position to an EncodeError, and the file to a CompactionError."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

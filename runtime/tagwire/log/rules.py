@@ -1,4 +1,4 @@
-"""The rules for logs, with the ids that `verify` reports and `LogError.rule` holds."""
+"""The rules for logs. Their ids appear in reports of `verify` and in `LogError.rule`."""
 
 from collections import Counter
 from typing import Final, NamedTuple
@@ -50,7 +50,7 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems of one file: the first few of each rule, and a count of the rest.
+    """The problems of one file: the first few for each rule, and a count of the rest.
 
     A file of ten megabytes may have a million problems, and a list of all of them would take gigabytes.
     """
@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count problems, and return whether to keep the first of them."""
+        """Count one or more problems. Returns whether the first of them should be kept."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -70,16 +70,16 @@ class Problems:
         return False
 
     def add(self, position: int, rule: str, message: str) -> None:
-        """Add a problem, if there is room."""
+        """Count a problem, and keep it if there is room."""
         if self.has_room(rule, position):
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Add a problem that `has_room` has counted."""
+        """Keep a problem that `has_room` has already counted."""
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems, followed by a row for each rule that has more."""
+        """Return the kept problems, followed by a row for each rule with further problems."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -1,9 +1,9 @@
 """Copy the intact batches of a damaged partition into a partition that a broker can open.
 
-Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a batch, and a batch is left
-out if Kafka's own reader would reject its records. The base offset of a magic 2 batch is not covered by its checksum,
-so it may be wrong in a batch that is otherwise intact. Where offsets do not ascend, as few batches as possible are left
-out: a single wrong offset costs its own batch, not all later ones.
+Each batch is either copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a batch, and a batch
+is left out if Kafka's own reader would reject its records. The base offset of a magic 2 batch is not covered by its
+checksum, so it may be wrong in a batch that is otherwise intact. Where offsets do not ascend, as few batches as
+possible are left out: a single wrong offset should cost one batch, not all later ones.
 
 Indexes are rebuilt, and so is the leader epoch checkpoint if it contradicts the batches. Producer snapshots are left
 out; a broker without them builds them from the log.
@@ -37,7 +37,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class SalvageReport(NamedTuple):
-    """What the salvage of a segment kept, what it left out, and why."""
+    """What was kept of a segment, what was left out, and why."""
 
     file: Path
     batches: int
@@ -64,14 +64,14 @@ def salvage(
 ) -> list[SalvageReport]:
     """Write the intact batches of a partition to a new folder of its name in `output`.
 
-    The folder appears only when it is complete. If a running broker has removed segments in the meantime, the partition
-    is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder
-    exists or can't be written.
+    The folder appears only when it is complete. If a running broker removes segments meanwhile, the partition is read
+    again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder exists
+    or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # files of an earlier attempt
+            for path in folder.iterdir():  # remove the files of an earlier attempt
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -79,7 +79,7 @@ def salvage(
 
 
 class _EpochRun(NamedTuple):
-    """Consecutive batches with the same leader epoch."""
+    """A run of consecutive batches that have the same leader epoch."""
 
     epoch: int
     offset: int
@@ -91,7 +91,7 @@ class _Salvage:
 
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)  # batches that Kafka can read are intact
+        self.format = format_set(format, strict=False)  # a batch is intact if Kafka can read it
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()
@@ -129,7 +129,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            if not seen.is_whole:  # the checksum is right, but the batch would stop every consumer
+            if not seen.is_whole:  # the checksum is right, but no consumer could read past this batch
                 self._lost += batch.size
                 continue
             writer.append(seen)
@@ -184,7 +184,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot whole or not at all, because a part of a snapshot would be a wrong state."""
+        """Copy a metadata snapshot, but only as a whole, because a part of it would be an incorrect state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -197,7 +197,10 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the checkpoint, which also lists leaders without batches; rebuild it if most batches contradict it."""
+        """Copy the leader epoch checkpoint, or rebuild it if most batches contradict it.
+
+        The original is preferred, because it also lists leaders that have no batches.
+        """
         if not path.is_file():
             return
         try:
@@ -216,7 +219,7 @@ class _Salvage:
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
-        """Copy a properties file, if it can be read."""
+        """Copy a properties file, unless it can't be read."""
         if path.is_file():
             try:
                 read_properties(path)
@@ -226,15 +229,15 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """Return the epoch of an offset; None below the first start offset, where records may have been deleted."""
+    """Return the leader epoch of an offset; None below the first entry, where records may have been deleted."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """Return as many of the spans as possible, in order, with ascending offsets.
+    """Return as many of the spans as possible such that offsets ascend. Their order does not change.
 
-    This is the longest increasing subsequence, found with the lowest last offset for each length.
+    This is the longest increasing subsequence, computed by tracking the lowest last offset for each length.
     """
     lasts: list[int] = []
     ends: list[int] = []

@@ -1,11 +1,11 @@
 """Scan the bytes of a segment for its batches and their positions.
 
-A segment may be larger than memory, so batches are read one by one (`tagwire.log.file_bytes`), and returned batches
-don't keep the file open. The header alone gives the end of a batch, so batches before a requested offset are skipped
-unread.
+A segment may be larger than memory, so its bytes are read batch by batch (`tagwire.log.file_bytes`), and the returned
+batches don't keep the file open. A header is enough to find the end of its batch, so batches before a requested offset
+are not read.
 
 An active segment may be preallocated, with zeros from its last batch up to its full size. No batch begins with zeros,
-because a batch has a length, so a run of zeros up to the end of the file is the end of the data.
+because its length is not zero, so the data ends where a run of zeros extends to the end of the file.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -35,9 +35,9 @@ Skip = Callable[[LogError | LogPathError], object]
 
 
 class PlacedBatch(RecordBatch):
-    """A batch in a file. Reading its records raises LogError with the file and the byte position.
+    """A batch in a file. If its records can't be read, the LogError has the file and the byte position.
 
-    `skip`, if set, is called with the error instead, and the batch ends before the invalid record.
+    If `skip` is set, it is called with the error instead, and the batch ends before the invalid record.
     """
 
     __slots__ = ("_file", "_position", "skip")
@@ -87,13 +87,13 @@ class PlacedBatch(RecordBatch):
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        if self.skip is not None:  # the header may state more records than can be read
+        if self.skip is not None:  # the header's count may be higher than the number of readable records
             return self._counted
         with self._placing():
             return super().__len__()
 
     def walk(self) -> Walk:
-        """Return a `Walk` through the records, as in `RecordBatch`. Raises LogError."""
+        """Like `RecordBatch.walk`, but raises LogError."""
         with self._placing():
             return super().walk()
 
@@ -106,7 +106,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class BatchSpan(NamedTuple):
-    """The position, size and last offset of a batch, from its header alone."""
+    """The position, size and last offset of a batch, as given by its header."""
 
     position: int
     size: int
@@ -129,7 +129,7 @@ class Scan:
         """The format of the batch whose size was read last, if its header is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch as (position, batch), beginning at a position. Raises LogError at the first invalid batch.
+        """Yield each batch as (position, batch), starting at `position`. Raises LogError at the first invalid batch.
 
         With `partial`, a truncated batch at the end is left out.
         """
@@ -144,13 +144,13 @@ class Scan:
             position += batch.size
 
     def ends_at(self, position: int) -> bool:
-        """Return whether the data ends at a position: only zeros, or nothing, are left in the file."""
+        """Return whether the data ends at a position: nothing but zeros, or nothing at all, follows in the file."""
         if self.data[position : position + _HEAD].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """Return the end of the zeros that begin at a position; the position itself if there are none."""
+        """Return where the zeros that begin at a position end. If there are none, that is the position itself."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
@@ -166,7 +166,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return the error of a batch; add the names of other formats in which the bytes are a valid batch."""
+        """Return the error, with the names of any other formats in which these bytes are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -193,16 +193,16 @@ class Scan:
 
     @cached_property
     def search(self) -> "HeaderSearch | None":
-        """The native search for positions where a batch may begin; None if Python must try the positions."""
+        """The native search for positions at which a batch may begin; None if Python has to do it."""
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
-        from tagwire._records import HeaderSearch  # needed only for damaged logs
+        from tagwire._records import HeaderSearch  # imported here, because it is needed only for damaged logs
 
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position whose first bytes are `header`."""
+        """Return whether a batch may begin at a position. `header` has the first bytes there."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
@@ -210,7 +210,7 @@ class Scan:
         return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """Return the header of the batch at a position, without verifying its checksum. Raises LogError."""
+        """Return the batch at a position without verifying its checksum; only its header is needed. Raises LogError."""
         data = self.data[position : position + self.size(position)]
         try:
             return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)
@@ -218,7 +218,7 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the spans of batches, from their headers, without verifying checksums. Raises LogError."""
+        """Yield the spans of all batches, taken from their headers without verifying checksums. Raises LogError."""
         while not self.ends_at(position):
             span = self.span(position)
             yield span
@@ -228,7 +228,7 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # two formats fit, or the offset follows varints
+        if known is None or not known.gives_last_offset:  # two formats fit, or the offset has no fixed position
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         header = self.data[position : position + LONGEST]
@@ -240,7 +240,7 @@ class Scan:
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Drop the cached bytes, because the file was written to."""
+        """Drop the cached bytes, because the file has changed."""
         if not isinstance(self.data, bytes):
             self.data.forget()
 
@@ -249,7 +249,7 @@ class Scan:
     def size(self, position: int) -> int:
         """Return the size of the batch at a position, from the length in its header. Raises LogError.
 
-        If two formats are possible, this is the size of the longer batch.
+        If the bytes fit two formats, this is the larger of the two sizes.
         """
         header = self.data[position : position + LONGEST]
         left = len(self.data) - position

@@ -30,8 +30,9 @@ from tagwire.records import RecordBatch
 class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
-    Any file name is allowed; `base_offset` comes from the name of a segment, and is None for other names. Raises
-    LogPathError if there is no such file. With `name`, from a folder listing, the file and its name are not checked.
+    The file may have any name. If it is named like a segment, `base_offset` comes from the name; otherwise it is None.
+    Raises LogPathError if there is no such file. If `name` is given, by a folder listing, neither the file nor its name
+    is checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -46,7 +47,7 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """The name of the segment in errors."""
+        """The name of the segment in error messages."""
         return str(self.path)
 
     @property
@@ -59,15 +60,15 @@ class Segment:
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
-        """Open the file, up to `end`. Raises LogPathError."""
+        """Open the file, or only the part of it before `self.end`. Raises LogPathError."""
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the file, or one of its index files, with its modification time. Raises OSError, LogPathError."""
+        """Copy the file, or one of its index files, including the modification time. Raises OSError, LogPathError."""
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
-        """Open an index file to read single entries. Raises LogPathError."""
+        """Open an index file, in order to read single entries. Raises LogPathError."""
         return index_lookup(path, layout)
 
     def batches(
@@ -79,11 +80,11 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches, beginning with the batch that has `start_offset`, or the next batch in a gap.
+        """Yield the batches, starting with the one that contains `start_offset`, or the first one after it.
 
-        Makes one pass with one batch in memory. Raises LogError at the first invalid batch. With `partial`, a truncated
-        last batch is left out. If `skip` is given, it is called with the error of each invalid part instead: bytes that
-        are not a batch, and records of a batch from the first invalid one on.
+        Makes one pass, with one batch in memory at a time. Raises LogError at the first invalid batch. With `partial`,
+        a truncated last batch is left out. If `skip` is given, it is called with the error of each invalid part
+        instead: bytes that are not a batch, and records of a batch from the first invalid one on.
         """
         for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
@@ -97,7 +98,7 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch of `batches` as (position in the file, batch)."""
+        """Yield the same batches as `batches`, each with its position in the file: (position, batch)."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
@@ -107,7 +108,7 @@ class Segment:
                 yield from without_damage(scan, position, skip, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
-        """Return the offset after the last batch, from the headers; None for a segment without batches."""
+        """Return the offset after the last batch, using only headers. None if the segment has no batches."""
         with self.opened() as data:
             last = None
             for span in Scan(self.name, data, format).spans():
@@ -115,10 +116,11 @@ class Segment:
             return None if last is None else last + 1
 
     def position_of(self, scan: Scan, offset: int) -> int:
-        """Return the position of the first batch that has this offset or a later one.
+        """Return the position of the first batch that contains this offset or a later one.
 
-        An index is a hint. A damaged index, or the index of another segment, must not hide records, so its position is
-        used only if a whole batch begins at that position, with a base offset at or below the requested one.
+        The index serves only as a hint. A damaged index, or the index of another segment, must not hide records, so its
+        position is used only if a whole batch begins at that position, with a base offset at or below the requested
+        one.
         """
         start = 0
         try:
@@ -148,9 +150,9 @@ class Segment:
         return path if path.is_file() else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """Return the `.index` entry at or before an offset, by default the last entry; None without such an entry.
+        """Return the last `.index` entry at or before an offset, by default the very last one. None if there is none.
 
-        Only a few entries are read. Raises LogError.
+        Reads only a few entries. Raises LogError.
         """
         path = self.beside("index")
         if path is None:
@@ -162,19 +164,19 @@ class Segment:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The `.index` file, or None without one. Raises LogError."""
+        """The `.index` file; None if it does not exist. Raises LogError."""
         path = self.beside("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The `.timeindex` file, or None without one. Raises LogError."""
+        """The `.timeindex` file; None if it does not exist. Raises LogError."""
         path = self.beside("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex` file; empty without the file. Raises LogError."""
+        """The entries of the `.txnindex` file; empty if it does not exist. Raises LogError."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
 

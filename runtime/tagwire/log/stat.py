@@ -1,4 +1,4 @@
-"""Count the contents of a segment: formats, codecs, producers, and the range of its offsets and timestamps."""
+"""Count what a segment contains: formats, codecs, producers, and the range of its offsets and timestamps."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _COUNTS: Final = (
 
 
 class SegmentStat:
-    """The counts of one segment, or of several after `add`."""
+    """The counts for one segment, or for several segments after calls of `add`."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -61,7 +61,7 @@ class SegmentStat:
             setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts by their JSON names; `producers` is the number of producers."""
+        """Return the counts under their JSON names. For `producers`, that is how many there are."""
         return {
             "file": self.file,
             "bytes": self.bytes,
@@ -93,7 +93,7 @@ def stat(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> SegmentStat:
-    """Count a segment; `tell` is called with the number of bytes read since the last call.
+    """Count what a segment contains. `tell` is called with the number of bytes read since its last call.
 
     `skip` is as for `Segment.batches`. Raises LogError.
     """
@@ -120,7 +120,7 @@ def stat(
 
 
 def _count(found: SegmentStat, batch: RecordBatch) -> None:
-    """Count the records of a batch, one by one if native code can't."""
+    """Count the records of a batch. If native code can't do it, read them one by one."""
     together = totals(batch)
     if together is not None:
         found.records += together.records

@@ -50,10 +50,10 @@ def state(
     """Return the state of the internal topics among these partitions as JSON values; ignore other topics.
 
     Sensitive values are hidden (`tagwire.sensitive`). The keys are `groups`, `transactions`, `sharePartitions` and
-    `cluster`, each only if its topic is given. `format` is as for `tagwire.records.read_batches`, and `skip` as for
-    `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a known message,
-    and the record is left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError for two
-    replicas of a partition.
+    `cluster`, each only if its topic is among the partitions. `format` is as for `tagwire.records.read_batches`, and
+    `skip` as for `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a
+    known message, and the record is left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError
+    if a partition is given twice (two replicas).
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))
@@ -70,7 +70,7 @@ def state_json_text(
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> str:
-    """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, computed without dicts of messages.
+    """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, but without converting each message to a dict.
 
     Takes the arguments of `state` and raises the same errors.
     """
@@ -78,7 +78,7 @@ def state_json_text(
 
 
 class _Reading(NamedTuple):
-    """The options for reading batches and their records."""
+    """The options for reading the batches and their records."""
 
     registry: "Registry"
     formats: FormatSet
@@ -92,7 +92,7 @@ class _Reading(NamedTuple):
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
-    """Return the states by name, as trees for `tagwire.log.state_json`."""
+    """Return the state of each given topic under its name, as nested dicts and lists for `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
     seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:
@@ -130,7 +130,7 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report a partition whose first records are gone: its state is incomplete, unless a snapshot has them.
+    """Report a partition whose first records are missing: its state is incomplete, unless a snapshot contains them.
 
     Records below the log's start offset were deleted on purpose, but in the metadata log only after a snapshot.
     """
@@ -160,7 +160,7 @@ def entries(
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
-    """Yield the batches of the newest snapshot, and of the segments after it."""
+    """Yield the batches of the newest snapshot, then those of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch
@@ -179,7 +179,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
-    """Yield each entry with its offset, and the producer of its transaction or marker."""
+    """Yield each entry with its offset, and with the producer if it belongs to a transaction."""
     registry, limits = reading.registry, reading.limits
     for segment, position, batch in batches:
         producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control

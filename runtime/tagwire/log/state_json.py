@@ -1,7 +1,7 @@
 """Convert a state (dicts and lists that contain messages) to JSON values or a JSON string.
 
-A large state consists mostly of messages. Their JSON comes from `to_json_text`, which the native engine writes without
-making dicts.
+A large state consists mostly of messages. Their JSON comes from `to_json_text`, because the native engine writes it
+without making dicts.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _MEMBER: Final = "\n" + " " * _INDENT
 
 @dataclass(frozen=True, slots=True)
 class StateMessage:
-    """A message of a state in a version. Sensitive values are hidden, because a state is a report, not a copy."""
+    """A message in a state, and its version. Sensitive values are hidden, because a state is a report, not a copy."""
 
     message: Any
     version: int
@@ -41,7 +41,7 @@ class StateMessage:
         return {**self.ahead, **made}
 
     def to_json_text(self) -> str:
-        """Return the JSON string of `to_json`, indented by 2."""
+        """Return the result of `to_json` as a JSON string, indented by 2."""
         if self._is_changed():
             return dumped(self.to_json(), _INDENT)
         text: str = self.message.to_json_text(self.version, indent=_INDENT)
@@ -53,7 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether some values of the message are hidden or left out."""
+        """Return whether any values of the message are hidden or left out."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -84,9 +84,9 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """Return the members of an object without the braces and the last line break."""
+    """Return the members of an object as JSON, without the braces and the last line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
+    return _MEMBER + lines.replace("\n", _MEMBER)  # safe, because JSON strings contain no line breaks
 
 
 @lru_cache
@@ -100,7 +100,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member that takes one line from the JSON of an object."""
+    """Remove a member, which is on a line of its own, from the JSON of an object."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

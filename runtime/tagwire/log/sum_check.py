@@ -1,7 +1,7 @@
-"""Check whether a candidate for a batch has a wrong checksum, without reading all its bytes.
+"""Check whether what may be a batch has a wrong checksum, without reading all of its bytes.
 
-Only the header and the checksum are checked, and a wrong checksum raises the same error as reading the batch does.
-Other errors are found when the batch is read.
+Only the header and the checksum are checked. A wrong checksum raises the same error as reading the batch would; other
+errors are found when the batch is read.
 """
 
 from array import array
@@ -33,7 +33,7 @@ _X: Final = 1 << 30
 
 
 class RangeSums:
-    """Checksums of ranges of a file, by one algorithm."""
+    """Computes the checksums of any ranges of a file, with one algorithm."""
 
     def __init__(self, data: Bytes, algorithm: str) -> None:
         self._data = data
@@ -45,7 +45,7 @@ class RangeSums:
         """Element n is x to the power of the number of bits in n blocks."""
 
     def of(self, start: int, end: int) -> int:
-        """Return the checksum of the bytes from `start` to before `end`."""
+        """Return the checksum of the bytes from `start` up to, but not including, `end`."""
         if end - start <= _DIRECT:
             return extended(self._algorithm, 0, self._data[start:end])
         first, last = -(-start >> _BLOCK_BITS), end >> _BLOCK_BITS
@@ -85,7 +85,7 @@ _WIDTH: Final = 4
 
 
 class _Wrong(NamedTuple):
-    """A wrong checksum at a position in the header."""
+    """A wrong checksum, and its position in the header."""
 
     at: int
     size: int
@@ -95,7 +95,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """Computes the checksums of one file, and checks candidates for batches."""
+    """Computes the checksums of one file, to check whether batches may begin at given positions."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -103,9 +103,9 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if the checksum shows that no batch of these formats begins at a position.
+        """Raise LogError if a wrong checksum shows that no batch of these formats begins at a position.
 
-        A format in which the length does not fit is ignored, because reading the batch rejects it anyway.
+        A format in which the batch's length is impossible is ignored, because reading the batch rejects it anyway.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
@@ -118,9 +118,9 @@ class SumCheck:
             refuse(self._file, "TWL105", position, found, "one of them")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
-        """Return whether a batch of one of these formats may begin at a position, by its length and checksum.
+        """Return whether length and checksum allow a batch of one of these formats at a position.
 
-        `header` has the bytes at the position. Never raises, because crafted bytes can make every position a candidate.
+        `header` has the first bytes there. Never raises, because crafted bytes can make every position a candidate.
         """
         left = len(self._data) - position
         for each in formats:
@@ -135,7 +135,10 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return a candidate's wrong checksum; None if it is right or unknown. `behind` is the end of the length."""
+        """Return the checksum that should be in the header at `position` but is not; None if it is right or unknown.
+
+        `behind` is where the length ends in `header`.
+        """
         if place is None:
             return None
         at, begin = behind + place.at, behind + place.begin
@@ -148,7 +151,7 @@ class SumCheck:
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
     def _fault(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
-        """Return the error of a wrong checksum; None if the checksum is right or unknown."""
+        """Return the error for a wrong checksum; None if the checksum is right or can't be computed."""
         positions = format.header_positions
         found = positions.length(header, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):

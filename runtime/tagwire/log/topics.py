@@ -1,4 +1,4 @@
-"""Decode records of Kafka's internal topics as messages, each in its own version.
+"""Decode the records of Kafka's internal topics as messages. Each record states its version.
 
 The registry is an argument, because the runtime does not import generated packages; `tagwire_messages.registry` has
 every version of these records.
@@ -48,14 +48,14 @@ class Entry(NamedTuple):
         return self.key is not None and self.value is None
 
     def to_json(self) -> dict[str, Any]:
-        """Return type, version, key and value; `version` and `value` are null in a tombstone."""
+        """Return type, version, key and value. In a tombstone, version and value are null."""
         key = None if self.key is None else self.key.to_json(self.key.VERSIONS.highest)
         if self.value is None:
             return {"type": self.name, "version": None, "key": key, "value": None}
         return {"type": self.name, "version": self.version, "key": key, "value": self.value.to_json(self.version)}
 
     def to_json_text(self) -> str:
-        """Return the JSON string of `to_json`."""
+        """Return the result of `to_json` as a JSON string."""
         key = "null" if self.key is None else self.key.to_json_text(self.key.VERSIONS.highest)
         version, value = "null", "null"
         if self.value is not None:
@@ -68,7 +68,7 @@ def decode_entry(
 ) -> Entry:
     """Decode a record of a log ("group", "transaction", "share", "cluster", "remote-log").
 
-    Decodes strictly. Raises DecodeError, with an offset in the key or value, and UnsupportedVersionError.
+    Decodes strictly. Raises UnsupportedVersionError, and DecodeError, whose offset is that in the key or the value.
     """
     if is_control:
         return _marker(control_record(record, registry))
@@ -93,9 +93,9 @@ def entry_at(
     is_control: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Entry:
-    """Like `decode_entry`, for a record of the batch at a position of a file. Every error is a LogError.
+    """Like `decode_entry`, for a record of the batch at `position` in a file. All errors are raised as LogError.
 
-    Kafka's newer and older releases, and other programs, may leave unknown records in these topics.
+    Errors are to be expected: other releases of Kafka, and other programs, may leave unknown records in these topics.
     """
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)

@@ -31,7 +31,7 @@ __all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_s
 
 
 class FileReport(NamedTuple):
-    """A file and its problems."""
+    """A file, and the problems found in it."""
 
     file: Path
     batches: int
@@ -50,7 +50,10 @@ Tell = Callable[[int], None]
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Check a segment and its indexes, without the rest of its partition. `tell` is as for `verify_partition`."""
+    """Check a single segment and its indexes, without the rest of the partition.
+
+    `tell` is as for `verify_partition`.
+    """
     rules = BatchRules([])
     yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 
@@ -60,9 +63,9 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
-    If a running broker has compacted or deleted segments in the meantime, the partition is read again, and only
-    problems that still exist are reported. A segment that was removed from between other segments is also a problem.
-    `tell`, if given, is called with the number of segment bytes read since the last call.
+    If a running broker compacts or deletes segments meanwhile, the partition is read again, and only problems that
+    still exist are reported. It is also a problem if a segment between others has disappeared. `tell`, if given, is
+    called with the number of segment bytes read since the last call.
     """
 
     def verified(found: Partition) -> list[FileReport]:
@@ -75,7 +78,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # the error is reported with the file
+    except (LogError, LogPathError):  # the error is reported when the file itself is checked
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -157,14 +160,14 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
-    """Check TWL223 for a transaction that the marker in this batch aborts."""
+    """Report TWL223 if the index lacks the transaction that was aborted by the marker in this batch."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield Problem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
-    """Return a read error as a problem; the message includes the skipped byte range."""
+    """Convert a read error to a problem, whose message includes the byte range that is skipped, if any."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:
@@ -173,7 +176,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 
 
 def unread(path: Path, error: LogPathError, position: int) -> Problem:
-    """Return a problem for a file that can't be read from a position on."""
+    """Return the problem of a file that can't be read beyond a position."""
     return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
 
 
@@ -182,7 +185,7 @@ def _fault(path: Path, error: LogError | LogPathError) -> Problem:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file, or 0 if the file is gone, because brokers remove files while they are read."""
+    """Return the size of a file. It is 0 if the file is gone, because brokers may remove files at any time."""
     try:
         return path.stat().st_size
     except OSError:
@@ -207,7 +210,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check that reads a file and reports only the errors that reading raises."""
+    """Return a check for a file that can only fail to be read: it finds no other problems."""
 
     def check(path: Path) -> list[Problem]:
         read(path)
@@ -230,7 +233,7 @@ _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
 
 
 def _others(partition: Partition) -> Iterator[FileReport]:
-    """Yield reports of the files that belong to no segment."""
+    """Yield the reports of the files that don't belong to a segment."""
     bases = {segment.base_offset for segment in partition.segments}
     for path in partition.files:
         name = log_file(path)

@@ -1,7 +1,7 @@
-"""Measure what another format would change about logs: bytes before and after, uncompressed and compressed, and time.
+"""Measure what another format would change about logs: the bytes, uncompressed and compressed, and the time.
 
-A fair comparison changes one thing. So both sides are encoded again and compressed by the same library, batch by batch:
-`before` in the batch's own format (or in `against`), `after` in the new format. The current size of the files is
+A fair comparison changes only one thing, so both sides are encoded again and compressed with the same library, batch by
+batch: `before` in the batch's own format (or in `against`), `after` in the new format. The current size of the files is
 counted separately (`bytes`). Nothing is written.
 """
 
@@ -23,7 +23,7 @@ _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_a
 
 
 class Kind(NamedTuple):
-    """Batches that are counted together."""
+    """The properties that batches must share to be counted together."""
 
     topic: str
     format: str
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
 
 def fill_of(records: int) -> str:
-    """Return the class of a batch with this number of records."""
+    """Return the name of the size class for a batch with this number of records."""
     return next(name for most, name in FILLS if most is None or records <= most)
 
 
@@ -66,7 +66,7 @@ class Measure:
         """The processor time for reading and converting, in seconds."""
 
     def counts(self) -> dict[str, Any]:
-        """Return all counts as JSON values, from which `of` makes a Measure."""
+        """Return all counts as JSON values, from which `of` can recreate the Measure."""
         counts = {name: getattr(self, name) for name in self.__slots__}
         return counts | {"head_saved": sorted(self.head_saved.items())}
 
@@ -93,12 +93,12 @@ class Measure:
 
     @property
     def saved_per_batch(self) -> float:
-        """The average number of header bytes saved per batch."""
+        """The average number of bytes saved in a batch header."""
         return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
 
     @property
     def saved_per_record(self) -> float:
-        """The average number of uncompressed bytes saved per record, without headers."""
+        """The average number of uncompressed bytes saved per record, not counting batch headers."""
         saved = self.saved_unpacked - (self.head_before - self.head_after)
         return saved / self.records if self.records else 0.0
 
@@ -115,7 +115,9 @@ class Measure:
 
 
 class WhatIf:
-    """Measures logs by kind of batch; `conversion` is compared with the current format, or with `against`.
+    """Measures logs by kind of batch.
+
+    The result of `conversion` is compared with the current format, or with `against`.
 
     Raises FormatError for an unknown format.
     """
@@ -145,7 +147,7 @@ class WhatIf:
         self.losses.merge(other.losses)
 
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
-        """Measure a batch; `begun` is the processor time when reading it began."""
+        """Measure a batch. `begun` is the processor time at which reading it started."""
         batch = piece.batch
         codec = self.conversion.codec_of(piece)
         count = len(batch)
@@ -186,11 +188,11 @@ class WhatIf:
         self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
-        """Return the sum of all measures."""
+        """Return the sum over all kinds."""
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the measures, summed over kinds with the same `name`; one empty measure if there are none."""
+        """Return the measures, added up for kinds with the same `name`. If there are none, return one empty measure."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -198,7 +200,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Ignore a loss, because another conversion of the batch reports it."""
+    """Ignore a loss, because it is reported by another conversion of the same batch."""
 
 
 def _header(batch: RecordBatch) -> int:

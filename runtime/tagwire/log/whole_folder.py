@@ -1,11 +1,11 @@
-"""A folder that appears only when it is complete, for every command that writes partitions.
+"""A folder that appears only when it is complete. Every command that writes partitions uses it.
 
 The folder is filled under another name next to its target and then renamed. Its files are flushed to disk first: if a
 rename survived a power failure and the files did not, half a partition would look like a whole one.
 
-Each run fills its own folder, and renaming does not replace a folder that has files, so of two runs with the same
-output one fails and nothing is lost. A lock stops the second run at its start, before it does useless work. The next
-run that holds the lock on the same machine removes the leftovers of a killed run.
+Each run fills its own folder, and renaming does not replace a folder that has files, so if two runs have the same
+output, one of them fails and nothing is lost. A lock stops the second run at its start, before it does useless work.
+Leftovers of a killed run are removed by the next run that gets the lock on the same machine.
 """
 
 import os
@@ -29,7 +29,7 @@ from tagwire.log.errors import LogPathError
 
 
 def host() -> str:
-    """Return the name of this machine, in a form that fits into a file name."""
+    """Return the name of this machine, in a form that is allowed in file names."""
     return socket.gethostname().replace(os.sep, "-") or "unknown"
 
 
@@ -37,8 +37,8 @@ def host() -> str:
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     """Claim `target` for this process, create its parent folder, and yield whether a lock is held.
 
-    If another process holds the lock, wait if `waits` is true; otherwise raise LogPathError, which names that process.
-    Raises LogPathError if the lock file can't be written.
+    If another process holds the lock, wait for it if `waits` is true, or else raise a LogPathError that names the
+    process. Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
     flock = _flock()
@@ -59,7 +59,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """Return a handle of the lock file, and whether it is locked."""
+    """Open the lock file and lock it. Returns its handle, and whether it is locked."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -79,7 +79,7 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # the previous holder has removed this file, and there may be a new one
+        os.close(handle)  # the previous holder has removed this file; try again, as there may be a new one
 
 
 def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
@@ -94,7 +94,7 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Return whether the path still names the opened file."""
+    """Return whether the path still leads to the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -113,13 +113,13 @@ _PARTIAL: Final = ".partial"
 
 @contextmanager
 def whole_folder(target: Path) -> Generator[Path]:
-    """Yield a folder to fill, which becomes `target` if the block succeeds and is removed otherwise.
+    """Yield a folder to fill. If the block succeeds, the folder becomes `target`; otherwise it is removed.
 
-    Raises LogPathError if the target exists, another process is writing it, or it can't be written.
+    Raises LogPathError if the target exists, can't be written, or is being written by another process.
     """
     refuse_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # another run may have just finished the target
+        refuse_existing(target)  # another process may have just finished writing the target
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
@@ -144,7 +144,7 @@ def refuse_existing(target: Path) -> None:
 
 
 def publish(made: Path, target: Path) -> None:
-    """Give a folder its final name. Raises OSError, and LogPathError if a folder with files has that name by then."""
+    """Give a folder its final name. Raises OSError, or LogPathError if a nonempty folder has taken that name."""
     try:
         made.rename(target)
     except OSError as error:
@@ -164,7 +164,7 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def on_disk(path: Path) -> None:
-    """Flush a file or folder to disk. Systems that can't flush folders skip them."""
+    """Flush a file or folder to disk. Folders are skipped on systems that can't flush them."""
     if os.name == "nt":
         return
     number = os.open(path, os.O_RDONLY)

@@ -1,7 +1,7 @@
 """Write segments with new indexes.
 
-An index has an entry for the first batch after every 4096 bytes, the default of brokers. A time index has an additional
-entry at its end.
+As with the default settings of brokers, an index has an entry for the first batch after every 4096 bytes. A time index
+has one more entry at its end.
 """
 
 from pathlib import Path
@@ -20,16 +20,19 @@ _VERSION: Final = Struct(">h")
 
 
 def index_kinds(segment: Segment) -> set[str]:
-    """Return the kinds of indexes that a copied segment gets; no time index if its broker had no timestamps."""
+    """Return the kinds of index to write for a copied segment.
+
+    There is no time index if the segment comes from a broker that is too old for timestamps.
+    """
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 
 class SegmentWriter:
-    """A segment in a folder, with the indexes of these `kinds` (index, timeindex, txnindex).
+    """Writes a segment to a folder, together with the indexes of these `kinds` (index, timeindex, txnindex).
 
     As a context manager, it writes the indexes if the block succeeds. An empty transaction index is not written.
-    `pause` closes the file until the next batch, for callers with more segments than file handles.
+    Callers with more open segments than file handles can `pause` one, which closes its file until the next batch.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class SegmentWriter:
         return self
 
     def pause(self) -> None:
-        """Close the file; `append` opens it again."""
+        """Close the file for now; `append` opens it again."""
         self._file.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -63,7 +66,7 @@ class SegmentWriter:
             self._end()
 
     def append(self, seen: Seen) -> None:
-        """Write a batch whose records were read; offsets must ascend."""
+        """Write a batch whose records have been read. Offsets must ascend."""
         batch = seen.batch
         data = batch.encode()
         if batch.max_timestamp > self._latest[0]:
@@ -102,7 +105,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
-    """Return the transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
+    """Compute the transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):
         if batch.is_transactional or batch.is_control:
