@@ -249,7 +249,7 @@ class Bits(FrozenData):
         return number & ~self.mask | value << self.shift & self.mask
 
     def meaning(self, number: int) -> str | bool | int:
-        """Return the meaning of the group in `number`: the name of its value, True or False for a bit, or its value."""
+        """Return the meaning of the group's bits in `number`: a value's name, a bool for one bit, or the number."""
         value = self.of(number)
         if value < len(self.values):
             return self.values[value]

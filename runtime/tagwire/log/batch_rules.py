@@ -80,7 +80,7 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """Return the checkpoint's epoch for an offset; None below its first entry, where records may be deleted."""
+        """Return the leader epoch of an offset; None below the checkpoint's first entry, as records may be deleted."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 

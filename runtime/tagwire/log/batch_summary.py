@@ -178,9 +178,8 @@ def summarize(
 
 # Survey a log before compaction, from its batch headers and markers.
 #
-# The survey finds the offset up to which the log may be compacted, the aborted transactions, and the last sequence
-# number of each active producer. As in a broker, compaction stops before the first segment that has records of an open
-# transaction, is younger than a lag, or is the active segment.
+# A survey finds the aborted transactions, the last sequence number of each active producer, and where compaction stops.
+# As in a broker, that is before the active segment, a segment that is too young, or one with an open transaction.
 
 
 def modified_ms(segment: Segment) -> int:

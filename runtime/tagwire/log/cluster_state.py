@@ -122,7 +122,7 @@ class ClusterState:
     # ------------------------------------------------------------ result
 
     def tree(self) -> dict[str, Any]:
-        """Return `topics` by name, each with its id and partitions, and lists of the other facts by kind."""
+        """Return the state: `topics` by name, each with its id and partitions, and a list per other kind of record."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {plural: [_shown(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}

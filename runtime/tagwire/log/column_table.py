@@ -235,8 +235,8 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
 
 # Decode the messages in record keys and values into an additional column of a log.
 #
-# Records of coordinators and of the metadata log begin with their type and version, so each row has its own version,
-# and rows of other types are null. For any other message, the caller gives one version for all values.
+# In coordinator and metadata logs, each record states its type and version; rows with another type become null.
+# For any other message, the caller gives one version for all values.
 
 MESSAGE: Final = "message"
 _CONTROL: Final = "is_control"

@@ -36,12 +36,12 @@ from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, m
 
 # The last offset of every key of a log, the only data that compaction holds in memory for the whole log.
 #
-# Keys of 16 bytes or more are stored as a 16-byte digest, shorter keys unchanged; the lengths differ, so the two
-# can't collide. Digests collide as rarely as in Kafka's own map. An entry takes 110 to 200 bytes, depending on how
-# full the table is.
+# Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as those in Kafka's own map.
+# Shorter keys are stored unchanged. They can't collide with digests, because their length is different.
+# An entry takes 110 to 200 bytes, depending on how full the table is.
 #
-# After all records are added, the keys can be dropped: a record is the last of its key if its offset is among the
-# last offsets (`LastOffsets`, 8 bytes each).
+# Once all records are added, the keys can be dropped, and only the last offsets are kept (`LastOffsets`, 8 bytes each).
+# A record is the last one of its key if its offset is among them.
 
 _DIGEST: Final = 16
 
@@ -296,7 +296,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the time until which a batch's tombstones and markers are kept; None in formats without this time."""
+        """Return until when the batch keeps its tombstones and markers; None if the format doesn't store this time."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

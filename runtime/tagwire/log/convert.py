@@ -77,7 +77,7 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes one batch with its producer, so that producer snapshots stay valid."""
+        """Whether each batch becomes exactly one batch of the same producer, so that producer snapshots stay valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:

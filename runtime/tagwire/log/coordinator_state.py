@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 # The state of a share group's partition: a snapshot, and the updates after it.
 #
-# An update has new batches of offsets with a delivery state and a delivery count. Where batches overlap, the one with
-# the higher count takes precedence, and with equal counts the one with the higher state. Adjacent batches with equal
-# state and count are joined. Offsets below the start offset are finished. Source: KIP-932.
+# An update has new batches: ranges of offsets with a delivery state and a delivery count.
+# Where batches overlap, the one with the higher count wins; if the counts are equal, the one with the higher state.
+# Adjacent batches with equal state and count are joined. Offsets below the start offset are finished.
+# Source: KIP-932.
 
 
 class Range(NamedTuple):
@@ -92,8 +93,8 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
 
 # The state of a coordinator's log: the last value of every key, with transactions resolved.
 #
-# The records of a transaction take effect at its commit marker; an abort marker discards them. A record keeps its own
-# offset rather than the marker's, because a value written in between, outside the transaction, is newer.
+# The records of a transaction take effect at its commit marker, and an abort marker discards them.
+# They keep their own offsets: a value written before the marker, outside the transaction, may be newer than them.
 
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"

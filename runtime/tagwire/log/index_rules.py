@@ -127,7 +127,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222 and TWL223: entries have abort markers, and aborted transactions with records have entries."""
+    """Checks TWL222 and TWL223: entries have an abort marker, and aborted transactions with records have an entry."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

@@ -184,10 +184,11 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
 
 # Find single entries of an `.index` or `.timeindex` by bisection.
 #
-# The index of a 1 GiB segment has about 65,000 entries, and the index of an active segment is preallocated to 10 MiB. A
-# lookup reads only the few entries that it compares. It assumes that entries ascend and that only the last entry is
-# followed by zeros, so its result is a hint, which the caller compares with the batch at that position. `OffsetIndex`
-# and `TimeIndex` read all entries, and `verify` checks them.
+# A lookup reads only the few entries that it compares. That matters because indexes can be large:
+# 65,000 entries for a segment of 1 GiB, or 10 MiB preallocated for an active segment.
+# A lookup assumes that entries ascend, and that only the last one is followed by zeros.
+# The result is therefore only a hint, which the caller compares with the batch at that position.
+# By contrast, `OffsetIndex` and `TimeIndex` read all entries, and `verify` checks them.
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):

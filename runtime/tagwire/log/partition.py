@@ -131,9 +131,9 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, beginning with the batch that has `start_offset`, or the next batch.
+        """Yield the batches of all segments, starting with the one that contains `start_offset`, or else the next one.
 
-        With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`,
+        With `from_log_start`, start no earlier than the log's start offset, if a checkpoint has it. With `partial`,
         leave out a truncated batch at the end of the last segment. `skip` is as for `Segment.batches`. Raises LogError.
         """
         if from_log_start and self.log_start_offset is not None:

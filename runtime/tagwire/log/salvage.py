@@ -107,7 +107,7 @@ class _Salvage:
         self._copy(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
-        """Keep the intact batches of a segment that end below `next_base`, the base offset of the next segment."""
+        """Salvage a segment: keep its intact batches that end below `next_base`, where the next segment begins."""
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0

@@ -188,7 +188,7 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare for trying many positions that are not batches: from now on, wrong checksums are found fast."""
+        """Prepare for testing many positions that have no batch: from now on, wrong checksums are found quickly."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property

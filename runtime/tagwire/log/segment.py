@@ -141,7 +141,7 @@ class Segment:
     # ------------------------------------------------------------ index files
 
     def beside(self, kind: str) -> Path | None:
-        """Return the path of the index file of this kind (index, timeindex, txnindex, snapshot), or None."""
+        """Return the path of the segment's file of this kind (index, timeindex, txnindex, snapshot), or None."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None

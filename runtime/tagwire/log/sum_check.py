@@ -14,15 +14,16 @@ from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
-# Compute checksums of ranges of a file, in a time that does not grow with the range.
+# Compute checksums of ranges of a file, in a time that does not grow with the size of the range.
 #
-# After damage, every position is tried as the beginning of a batch. Each candidate may claim to be as long as the
-# rest of the file, so computing every checksum in full would take minutes for a few megabytes. CRCs are linear: the
-# checksum of a range follows from the checksums of two prefixes of the file. So the file is read once, and the
-# checksum of each prefix of whole blocks is kept.
+# After damage, every position is tried as the beginning of a batch, and each may claim the rest of the file as a batch.
+# Computing every checksum in full would therefore take minutes for a few megabytes.
+# But CRCs are linear: the checksum of a range follows from the checksums of two prefixes of the file.
+# So the file is read only once, and the checksum of each prefix that consists of whole blocks is kept.
 #
 # If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
-# Source: zlib's crc32_combine; arithmetic in GF(2) modulo the polynomial, with the lowest power in the highest bit.
+# The arithmetic is in GF(2) modulo the polynomial, with the lowest power in the highest bit.
+# Source: zlib's crc32_combine.
 
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS

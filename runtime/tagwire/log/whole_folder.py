@@ -23,9 +23,9 @@ from tagwire.log.errors import LogPathError
 
 # A lock file next to an output, so that only one process writes the output at a time.
 #
-# The file names the process that holds the lock, so that the error in a second process can name it. A killed process
-# leaves the file but not the lock, so the next run takes the lock over. Some file systems have no locks, so writers
-# must stay correct without one.
+# The file contains the name of the process that holds the lock, for the error message of a second process.
+# A killed process leaves the file behind, but not the lock, so the next run can lock the file again.
+# Some file systems don't support locks, so writers must also be correct without one.
 
 
 def host() -> str:

@@ -2,7 +2,8 @@
 
 Generated data classes import their base classes and field tables from this package, and generated serializers their
 base class. Generated code also imports from `tagwire.wire`. It relies on the names in `__all__` of these two packages,
-and on `Registry` and `require_level` of `tagwire`; adding a name raises `RUNTIME_LEVEL` (`tagwire.message.level`).
+and on `Registry` and `require_level` of `tagwire`. If a name is added, `RUNTIME_LEVEL` must be raised
+(`tagwire.message.level`).
 """
 
 from __future__ import annotations

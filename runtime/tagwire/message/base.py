@@ -1,9 +1,9 @@
 """The base classes of generated data classes.
 
 A data class consists of its declared fields and `unknown_tags`. Methods that depend only on these attributes are in
-this module: equality, repr, copies, pickling. They use the declared fields, whatever slots or constructor a subclass
-adds. `Message` adds the methods that users call. `encode`, `decode` and similar methods are those of the pure engine;
-the native engine replaces them in each class (`tagwire.message.binding`).
+this module: equality, repr, copies, pickling. They use the declared fields and ignore any slots or constructor that a
+subclass adds. `Message` adds the methods that users call. `encode`, `decode` and similar methods are written here for
+the pure engine; the native engine replaces them in each class (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Makes type checkers infer constructors from fields. Attributes declared here would not become parameters."""
+        """Makes type checkers derive constructors from fields. What is declared here does not become a parameter."""
 
 else:
     H = "H"
@@ -82,11 +82,10 @@ def _alternatives(cls: type[Struct]) -> dict[str, tuple[str, ...]]:
 
 
 class Struct(Declarations):
-    """A struct of a message: mutable, compared by its fields, unhashable.
+    """A struct of a message. It is mutable, compared by its fields, and not hashable.
 
-    Arrays compare by their elements, whether tuple or list, and floats by their
-    bits, so that a NaN equals itself. Copies have the declared fields, and are
-    made without calling `__init__`.
+    Arrays compare by their elements, whether tuple or list, and floats by their bits, so that a NaN equals itself.
+    Copies contain the declared fields and are made without calling `__init__`.
     """
 
     __slots__: tuple[str, ...] = ()
@@ -126,13 +125,16 @@ class Struct(Declarations):
     def _fresh(cls: type[S]) -> S:
         """Make an object with all defaults, even if some fields are required.
 
-        Code outside the classes uses `tagwire.layout.fresh`, because a public method name could clash with a field.
+        Code outside the classes calls `tagwire.layout.fresh`: a public method might clash with the name of a field.
         """
         return made_of(cls, {})
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
-        """Return a copy with these fields changed; nested structs are shared. Raises TypeError for an unknown field."""
+        """Return a copy in which these fields are different. It shares nested structs.
+
+        Raises TypeError for unknown fields.
+        """
         made = self.__new__(type(self))
         acceptors = self._acceptors
         for name in changes:
@@ -164,7 +166,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the fields that differ from a fresh object's, and the required fields."""
+        """Return the required fields, and those that differ from a new object's."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -188,7 +190,7 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """Return the fields that rich prints, the same as in `__repr__`."""
+        """Return the fields to show in rich, which are the same as in `__repr__`."""
         return self._shown().items()
 
     def _repr_html_(self) -> str:
@@ -204,21 +206,21 @@ class Struct(Declarations):
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        memo.setdefault(id(NO_TAGS), NO_TAGS)  # NO_TAGS can't be copied, and is immutable anyway
-        made = memo[id(self)] = self.__new__(type(self))  # stored before its fields, because it may contain itself
+        memo.setdefault(id(NO_TAGS), NO_TAGS)  # NO_TAGS is immutable and can't be deep-copied, so reuse it
+        made = memo[id(self)] = self.__new__(type(self))  # store it before its fields, because it may contain itself
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Pickle only the changed fields, because the shared empty `unknown_tags` can't be pickled, and replace views,
-        # which can't be pickled either. Pass the fields as state, because an object may contain itself.
+        # Neither memoryviews nor the shared empty `unknown_tags` can be pickled: replace views, omit unchanged fields.
+        # Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # The return type is a type variable, so that each generated caller's annotation applies.
+    # The return type is a type variable, so that callers in generated code can annotate it as they need.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""
@@ -242,7 +244,7 @@ class Struct(Declarations):
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set one alternative of a union, given with its name, and unset the others; None unsets all."""
+        """Set one alternative of a union, given as (name, value), and unset the others. None unsets them all."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"
@@ -251,7 +253,7 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the elements of an array by their keys. Raises EncodeError if two elements have the same key."""
+        """Return the elements of an array as a dict by key. Raises EncodeError if two of them have the same key."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
@@ -266,7 +268,7 @@ class Struct(Declarations):
 
 
 def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
-    """Make an object of these fields, and defaults for the others, without calling `__init__`."""
+    """Make an object with these field values, and defaults for all other fields, without calling `__init__`."""
     made = cls.__new__(cls)
     _fill(made, fields)
     return made
@@ -277,7 +279,7 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of an empty object. Raises AttributeError for a field that the class does not have."""
+    """Set all attributes of a newly made object. Raises AttributeError for a field that the class does not have."""
     defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
     for name, value in {**defaults, **fields}.items():
         setattr(struct, name, value)
@@ -291,12 +293,12 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """Unpickle a message from its encoded bytes, with either engine."""
+    """Decode a message from its pickled form, the encoded bytes. This works with either engine."""
     return message.decode(data, version)
 
 
 def owned(value: Any) -> Any:
-    """Return `value` with views replaced by bytes, because views can be neither copied nor pickled."""
+    """Return `value` with memoryviews replaced by bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
@@ -311,7 +313,7 @@ def _bits(value: float) -> bytes:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two field values are the same: floats compare by their bits, arrays by their elements."""
+    """Return whether two field values are the same. Floats are compared by their bits, arrays by their elements."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
@@ -320,7 +322,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Makes `supported_versions()` work on messages and on classes; a class returns all versions."""
+    """Makes `supported_versions()` callable on a message and on its class. The class returns all versions."""
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions
@@ -331,7 +333,7 @@ class _OnObjectOrClass:
 class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
 
-    `Message[H]` gives type checkers the class of its header, which is Any if a message has none.
+    `Message[H]` tells type checkers the class of its header. It is Any for a message without a header.
 
     All methods with a version raise UnsupportedVersionError if it is not in `VERSIONS`.
     """
@@ -371,7 +373,7 @@ class Message(Struct, Generic[H]):
     _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
-        """Give each class its own serializers."""
+        """Give each class its own layouts and serializers."""
         cls._layouts = {}
         cls._serializers = {}
         if cls.__base__ is not Message:
@@ -379,7 +381,7 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
-        """Return the serializer of a version: a generated class, or the native engine's plan."""
+        """Return the serializer of a version: a generated class, or a plan of the native engine."""
         found = cls._serializers.get(version)
         if found is None:
             if version not in cls.VERSIONS:
@@ -387,15 +389,15 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # converts a bool or an enum member
-            found = cls._serializers.setdefault(version, serializer_of(cls, version))  # all threads share the first one
+            # if several threads got here, they all use the first one
+            found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found
 
     @first_use(message_calls)
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        Values of ignorable fields that the version does not have are dropped; with `on_loss="error"`, they raise
-        EncodeError instead.
+        If the version lacks an ignorable field, its value is dropped, or raises EncodeError with `on_loss="error"`.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with
@@ -422,11 +424,10 @@ class Message(Struct, Generic[H]):
     ) -> M:
         """Decode all of `data` (any bytes-like object).
 
-        With `views`, bytes and records are memoryviews of `data`. With
-        `strict=False`, accepts everything that Kafka's own reader accepts. With `gc=False`,
-        the native engine hides the objects from the garbage collector. This is faster, but
-        reference cycles through them are never freed. Raises DecodeError, or LimitError if
-        `data` exceeds `limits`.
+        With `views`, values of type bytes and records are memoryviews of `data` instead of copies. With `strict=False`,
+        accepts everything that Kafka's own reader accepts. With `gc=False`, the native engine does not tell the garbage
+        collector about the objects. This is faster, but if you put them into reference cycles, they are never freed.
+        Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
@@ -460,7 +461,7 @@ class Message(Struct, Generic[H]):
     ) -> Frame[M, H]:
         """Decode this request, or this response to a request of `version`, from a frame without its size.
 
-        Raises DecodeError, also for a frame of another request.
+        Raises DecodeError, also if the frame belongs to another request.
         """
         from importlib import import_module
 
@@ -523,13 +524,16 @@ class Message(Struct, Generic[H]):
     supported_versions = _OnObjectOrClass()
 
     def losses(self, version: int) -> tuple[Loss, ...]:
-        """Return the values that encoding in `version` would drop (ignorable) or reject."""
+        """Return the values that `version` can't represent.
+
+        Encoding would drop those in ignorable fields, and reject others.
+        """
         from tagwire.message.losses import losses
 
         return losses(self, version)
 
     def for_version(self, version: int) -> Projection:
-        """Return `message, losses`: a copy with defaults instead of what `version` can't represent, and these losses.
+        """Return `message, losses`: a copy with defaults in place of what `version` can't represent, and what was lost.
 
         Raises EncodeError for an invalid value that can't be replaced by a default.
         """

@@ -1,7 +1,7 @@
-"""Attributes that a class gets on first use: its field table, its constructor, and its engine's methods.
+"""Attributes that are set on a class when first used: its field table, its constructor, and its engine's methods.
 
 Importing a message therefore builds no table and loads no engine. After first use, these attributes are ordinary
-attributes of the class. With the native engine, the methods run no Python code.
+attributes of the class. With the native engine, calls of these methods then run no Python code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for an attribute until it is first used.
 
-    `bind` sets the real attribute on its class, and returns it; `call` is the pure engine's method.
+    `bind` sets the real attribute on the class and returns it. `call` is the method of the pure engine.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -52,14 +52,14 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # `inspect.signature` of CPython 3.13 binds a constructor to its class.
+        # `inspect.signature` of CPython 3.13 passes the class as the instance.
         made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(made), "__get__", None)
         return made if get is None else get(made, struct, cls)
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
-    """Mark a method as replaced on first use. For type checkers it stays a method."""
+    """Mark a method as one that `bind` replaces when it is first used. Type checkers still see the method."""
     made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return made  # type: ignore[no-any-return]
 
@@ -68,7 +68,7 @@ def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Ca
 
 
 def _declaring(cls: type) -> type[Struct] | None:
-    """Return the class that declares the fields of `cls`: itself, or a base."""
+    """Return the class that declares the fields of `cls`: `cls` itself, or one of its bases."""
     for base in cls.__mro__:
         members = vars(base)
         if "_declared" in members or isinstance(members.get("FIELDS"), tuple):
@@ -77,7 +77,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a function that binds an attribute to the class whose declared fields it depends on."""
+    """Return a `bind` function: it sets the attribute on the class that declares the fields `make` uses."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -91,7 +91,7 @@ def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any,
 
 
 def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, ...]:
-    """Bind `FIELDS`: a row for each declaration."""
+    """Set `FIELDS` on the class: a table with a row for each declared field."""
     owner = _declaring(cls)
     if owner is None:
         return ()
@@ -111,19 +111,19 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         elif words["default"] is DEFAULT_UUID:
             given["default"] = given.pop("number", 0)
         element = wire[1].replace("[]", "")
-        if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
+        if element[0].isupper() and "struct" not in given:  # no types other than structs are capitalized
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # all threads need the same table, since rows are compared by identity
+    with _binding:  # all threads must use the same table, because rows are compared by identity
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind `__init__`: a native one that uses the field table, or a function that is compiled from the table.
+    """Set `__init__` on the class: a native one that uses the field table, or a function compiled from the table.
 
-    The function handles subclasses, arguments that the native one does not take, and introspection.
+    The function is also used for subclasses, for introspection, and for arguments that the native one does not take.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -141,7 +141,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # another thread made it, or it is hand-written and called through `super`
+        if "__init__" in vars(owner):  # set by another thread, or hand-written (and calling this one through `super`)
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:
@@ -153,7 +153,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind a method of structs, messages or builders for which the native engine has a faster version."""
+    """Set a method of a struct, message or builder: the native engine's faster version, or the pure one."""
     native = native_engine()
     made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
     setattr(attribute.owner, attribute.name, made)
@@ -169,10 +169,10 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Give a message class its engine's methods.
+    """Set its engine's methods on a message class.
 
-    Several threads may do this at once. The class must keep its first codec, which has the plans that other threads are
-    using.
+    Several threads may do this at once. The class must keep the first codec that it got, because that has the plans
+    that other threads are using.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
@@ -183,7 +183,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # A subclass made at the same time needs `_bound` to recognize bound methods; see `inherit_calls`.
+        # Set `_bound` before the methods: `inherit_calls` needs it if a subclass is created at the same time.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:
@@ -191,7 +191,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Let a subclass of a message class bind its own methods, instead of inheriting the bound ones."""
+    """Let a subclass of a message class get its own engine methods, rather than inherit those of its base."""
     for name, value in vars(base).items():
         if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))

@@ -1,4 +1,4 @@
-"""Constructors of data classes: functions made from a field table when a class is first constructed.
+"""Constructors of data classes. They are made from the field table when the class is first instantiated.
 
 They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`. The
 native engine constructs objects from the same table, without these functions.
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the parameter default: the field's, or a placeholder for a default that is made for each object."""
+    """Return the default of the parameter: the field's own, or a placeholder if each object needs a new default."""
     return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
-    """Return the function that converts an argument to its attribute's value; None if they are the same."""
+    """Return a function that converts an argument to the attribute's value; None if no conversion is needed."""
     if row.type.startswith("[]"):
         return _tuple_or_none if _may_be_none(row) else tuple
     default = parameter_default(row)
@@ -42,7 +42,7 @@ def _may_be_none(row: FieldRow) -> bool:
 
 
 def constructor_of(cls: type[Struct]) -> Any:
-    """Make the `__init__` of the class that declares these fields."""
+    """Make the `__init__` of a class that declares its fields."""
     scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
@@ -61,7 +61,7 @@ def constructor_of(cls: type[Struct]) -> Any:
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # Tracebacks get source lines from the loader of the function's module.
+    # Tracebacks ask the loader of the function's module for the source lines.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return the type of an argument, given the type of its attribute: any iterable for an array."""
+    """Return the parameter's annotation, given the attribute's: for an array, any iterable."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")
@@ -84,7 +84,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the source of the expression that a constructor stores for an argument; see also `acceptor`."""
+    """Return source code for the value that a constructor stores for an argument. Must agree with `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
@@ -97,7 +97,7 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
 
 
 class _Text:
-    """A loader that returns the source of one constructor."""
+    """A module loader that returns the source code of one constructor."""
 
     __slots__ = ("text",)
 

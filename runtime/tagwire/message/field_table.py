@@ -249,7 +249,8 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         version = int(version)  # converts a bool or an enum member
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        layout = known.setdefault(version, Layout(message.NAME, version, root))  # all threads share the first layout
+        # if several threads got here, they all use the first layout
+        layout = known.setdefault(version, Layout(message.NAME, version, root))
     return layout
 
 
