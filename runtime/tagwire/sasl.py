@@ -26,11 +26,11 @@ _MOST_ITERATIONS: Final = 1_000_000
 
 
 class SaslError(TagwireError):
-    """A login that failed: the peer's message does not follow the mechanism."""
+    """A login failed, or the peer's message is not what the mechanism requires."""
 
 
 class Login:
-    """One login, made by `login`; it can't be used twice."""
+    """A single login, made by `login`. It can't be used a second time."""
 
     def __init__(self, mechanism: str, steps: Generator[bytes, bytes]) -> None:
         self.mechanism = mechanism
@@ -40,7 +40,7 @@ class Login:
     def step(self, received: bytes = b"") -> bytes | None:
         """Return the next bytes to send, given the peer's last response; None when the exchange is complete.
 
-        Raises SaslError, also if the peer can't prove that it knows the password.
+        Raises SaslError, also if the peer fails to prove that it knows the password.
         """
         try:
             if self._has_begun:
@@ -55,7 +55,7 @@ class Login:
 
 
 def login(mechanism: str, user: str, password: str, *, nonce: str | None = None) -> Login:
-    """Begin to log in with one of `MECHANISMS`. A `nonce` is only for tests. Raises SaslError."""
+    """Begin a login with one of `MECHANISMS`. Pass a `nonce` only in tests. Raises SaslError."""
     if mechanism == "PLAIN":
         if "\0" in user + password:
             raise SaslError("PLAIN: a user name or password contains a zero character")
@@ -93,7 +93,10 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    """Return the attributes of a server's message. Raises SaslError for a missing attribute."""
+    """Return the attributes in a server's message.
+
+    Raises SaslError if one of `names` is missing, or for a rejection.
+    """
     try:
         parts = [part.partition("=") for part in data.decode().split(",")]
     except UnicodeDecodeError:

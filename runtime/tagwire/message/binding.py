@@ -161,7 +161,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Bind the methods of a message class, except those that the class overrides itself."""
+    """Set the engine's methods on a message class, except those that it overrides, and return the requested one."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredField(tuple["Any", ...]):
-    """The positional and keyword arguments of a `field` call."""
+    """The arguments of a `field` call, positional ones and keywords."""
 
     __slots__ = ()
 
@@ -34,9 +34,10 @@ class ComputedField(DeclaredField):
 
 
 class ClassDoc:
-    """The docstring of a data class; reading `__doc__` adds the documentation of its fields.
+    """The docstring of a data class. When `__doc__` is read, the documentation of the fields is added to it.
 
-    In the source, that documentation is below the fields, where Python does not keep it. `help()` and notebooks use it.
+    `help()` and notebooks show it. In the source, each field is documented below its declaration, and Python doesn't
+    keep such docstrings.
     """
 
     __slots__ = ("text",)
@@ -56,12 +57,12 @@ def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
 
 
 def computed_field(*wire: str, **more: Any) -> object:
-    """Declare a field of a record format that is computed from other fields."""
+    """Declare a field of a record format whose value is computed from other fields."""
     return ComputedField((wire, more))
 
 
 if TYPE_CHECKING:
-    # Type checkers recognize a parameter default by the keyword `default` or `factory`.
+    # Type checkers treat a parameter as optional if its field has the keyword `default` or `factory`.
 
     @overload
     def field(name: str, type: str, versions: str, /, *, factory: Callable[[], T], **more: Any) -> T: ...
@@ -72,8 +73,8 @@ if TYPE_CHECKING:
     def field(*wire: str, **more: Any) -> Any:
         """Declare a field: its name in the spec, its type, its versions, and keywords of `FieldRow`.
 
-        `default` is the value of a new object; `factory` is the class of a new struct. A field without either is
-        required; then `absent` is its value in versions that do not have it.
+        `default` is the field's value in a new object; for a struct, `factory` is its class. A field without either is
+        required, and `absent` is its value after decoding a version that does not have it.
         """
 
     data_class = type
@@ -84,7 +85,7 @@ else:
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):
-        """Make a data class. Pass it as the `metaclass`; the resulting class is an ordinary one."""
+        """Make a data class from a class body. It is passed as `metaclass`, but the result is an ordinary class."""
         declared = {key: value for key, value in body.items() if isinstance(value, DeclaredField)}
         for key in declared:
             del body[key]

@@ -1,9 +1,9 @@
 """Choose the engine that encodes and decodes messages.
 
-The native engine is an extension module (`tagwire._engine`) that works by the layout of a version; the pure engine
-consists of the generated serializers. Both accept, reject and write the same bytes and values. When one rejects input,
-the layout's interpreter finds the position and the reason. The native engine is used if it is available; the
-environment variable TAGWIRE_ENGINE=native|python forces one of them.
+The native engine is an extension module (`tagwire._engine`) that works by the layout of a version. The pure engine is
+the set of generated serializers. Both accept, reject and write the same bytes and values. If one rejects input, the
+layout interpreter finds out where and why. The native engine is used if it is available; the environment variable
+TAGWIRE_ENGINE=native|python forces one of them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ __all__ = [
 
 
 class EngineError(TagwireError):
-    """TAGWIRE_ENGINE names an engine that is not available."""
+    """Raised if TAGWIRE_ENGINE names an engine that is not available."""
 
 
 class DisagreementError(TagwireError):
     """The native engine rejected input that the interpreter accepts.
 
-    This is a bug in tagwire, unless a value was changed while it was being encoded. `layout` is the message's layout.
+    This is a bug in tagwire, unless the value was modified while it was being encoded. `layout` is the message's
+    layout.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:
@@ -66,7 +67,8 @@ def native_engine() -> ModuleType | None:
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        import tagwire._engine as native  # faster than `import_module`, because this function is called often
+        # an import statement, as it is faster than `import_module`, and this function is called often
+        import tagwire._engine as native
     except ImportError as fault:
         if wanted:
             raise EngineError(
@@ -88,14 +90,14 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
         try:
             return Plan(layout_of(message, version))  # type: ignore[return-value]
         except NotNative:
-            pass  # native_obstacle reports the reason
+            pass  # `native_obstacle` can tell the reason
     return python_serializer(message, version)
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message's version, from the module next to the data class.
+    """Return the generated serializer class for a message and version, from the module next to the data class.
 
-    A class without a generated serializer gets one that uses its layout.
+    If there is no generated one, return a serializer that uses the layout.
     """
     from tagwire.message.serializer import LayoutSerializer
 
@@ -120,7 +122,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Explain why the pure engine handles this version although the native one is in use; "" if it does not."""
+    """Explain why this version uses the pure engine although the native engine is active; "" if it doesn't."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

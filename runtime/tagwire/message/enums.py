@@ -1,7 +1,7 @@
-"""Enums: integers with named values. A register that fields have as their enum is a wire type.
+"""Wire types for enums: integers with named values, which come from a `Register` class.
 
-On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the register's
-class, which is also an int. An unknown number stays an int, or is rejected if the register is closed.
+On the wire they are integers of their base type, such as int8. In Python, a known number is a member of the enum's
+class, which is also an int. An unknown number stays a plain int, or is rejected if the enum is closed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from operator import index
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
-# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
+# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Members by number. An unknown number is returned unchanged, or raises Deviation if the register is closed."""
+    """Enum members by number. An unknown number is returned unchanged, or raises Deviation if the enum is closed."""
 
     __slots__ = ("type",)
     type: EnumType
@@ -35,7 +35,7 @@ class _Members(dict[int, "Register"]):
 
 
 class EnumType(IntegerType):
-    """An integer type with the members of a register. Two types are equal if they have the same base and class."""
+    """An integer type whose values are enum members. Types with the same integer type and enum are equal."""
 
     __slots__ = ("base", "enum", "is_closed", "members", "numbers")
     is_raw = False

@@ -1,8 +1,8 @@
-"""Documentation of messages, structs and fields: the `about` strings of specs, read from generated docstrings.
+"""Look up the documentation of messages, structs and fields: the `about` strings of specs, from generated docstrings.
 
-Python keeps no attribute docstrings, so the first lookup parses the source of the class's module. A docstring has the
-spec's documentation first, then facts about the wire format in parentheses. Without sources, or if the spec has no
-documentation, the result is empty.
+Python keeps no attribute docstrings, so the first lookup parses the source of the class's module. A docstring begins
+with the spec's documentation; details of the wire format follow in parentheses. The result is empty if the source is
+missing, or if the spec has no documentation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def class_about(cls: type) -> str:
 
 
 def with_fields(cls: type, text: str) -> str:
-    """Return the docstring of a data class, with its fields after the first paragraph."""
+    """Return the docstring of a data class, with the documentation of its fields inserted after the first paragraph."""
     from inspect import cleandoc
     from textwrap import fill
 
@@ -43,7 +43,7 @@ def with_fields(cls: type, text: str) -> str:
 
 
 def class_deprecation(cls: type) -> str:
-    """Return a sentence about which versions of a message are deprecated and why."""
+    """Return the sentence in the docstring that says which versions of a message are deprecated, and why; else ""."""
     paragraphs = _class_doc(cls).split("\n\n")
     return next((" ".join(each.split()) for each in paragraphs if each.lstrip().startswith("Deprecated")), "")
 
@@ -89,7 +89,7 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
 
     for statement, after in zip(body, [*body[1:], None], strict=False):
         match statement, after:
-            case ast.If(), _:  # deprecated fields are properties for type checkers
+            case ast.If(), _:  # deprecated fields are declared as properties, only for type checkers
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring

@@ -1,9 +1,8 @@
 """The versioned field table of generated classes, and the layouts made from it.
 
-Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for
-all versions together. `layout_of` expands the rows for one version. The native engine, the
-tracer, JSON, Arrow and the generator's own views all use the result, so only this module
-has version arithmetic.
+Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for all versions together.
+`layout_of` expands the rows for one version. The native engine, the tracer, JSON, Arrow and the generator's own views
+all use the result, so only this module deals with version ranges.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parse a version range. Cached, because thousands of rows share a few strings."""
+    """Parse a version range. Results are cached, because thousands of rows use the same few strings."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -55,7 +54,8 @@ def _versions(text: str) -> Versions:
 
 
 def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    from tagwire.message.struct_versions import StructVersions  # few messages have shared structs
+    # imported here, because few messages have shared structs
+    from tagwire.message.struct_versions import StructVersions
 
     return StructVersions([(_versions(versions), number) for versions, number in ranges])
 
@@ -66,12 +66,12 @@ class FieldRow:
     `name` is the attribute, `spec_name` and `type` are the spec's name and type, `owner` is the class that declares the
     field. `flexible` is the range of versions in which the field has compact lengths, or None if it is the message's
     range. `own_default` may be the number of a uuid; `default` is then the uuid. `record_formats` maps ranges of
-    versions to the format that the field's records have in them. `struct` is the class of its value or elements, `enum`
-    the register of their numbers. For a shared struct, which has its own versions, `struct_versions` maps ranges of
-    versions to the struct's version. `framing` is for fields of record formats. `sensitive` values are hidden in output
-    for people. `required` fields are required by the constructor. Fields with the same `union` exclude each other.
-    `unique` names the key fields of array elements, if no two elements may have the same key. `semantic` is the meaning
-    of values.
+    versions to the format that the field's records have in them. `struct` is the class of its value or elements, and
+    `enum` the enum of their numbers. For a shared struct, which has its own versions, `struct_versions` maps ranges of
+    versions to the struct's version. `framing` is set only for fields of record formats. `sensitive` values are hidden
+    in output for people. `required` fields must be passed to the constructor. Of the fields with the same `union`, only
+    one may be set. `unique` names the key fields of array elements, if no two elements may have the same key.
+    `semantic` is the meaning of values.
     """
 
     __slots__ = (
@@ -162,16 +162,19 @@ class FieldRow:
 
     @property
     def is_computed(self) -> bool:
-        """Whether this is a length, count or checksum of a record format, which objects don't have."""
+        """Whether this is a length, count or checksum of a record format, which is not an attribute of objects."""
         framing = self.framing
         return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
     def record_format(self, version: int) -> str:
-        """Return the format of the field's records in a version; "" if the spec names none."""
+        """Return the record format of the field in a version; "" if the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of `struct` in a version of this row. They differ only for a shared struct."""
+        """Return which version of `struct` is used in a version of this row's owner.
+
+        Only shared structs have their own.
+        """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
@@ -190,13 +193,13 @@ class FieldRow:
 
     @property
     def default(self) -> Any:
-        """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only on access."""
+        """The value in a new object, or DEFAULT_STRUCT. A UUID is made from its number only when this is accessed."""
         if self.type == "uuid" and isinstance(self.own_default, int):
             return default_uuid(self.own_default)
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """Return the default; a new object if it is a struct."""
+        """Return the default. If it is a struct, a new one is made each time."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
@@ -209,10 +212,9 @@ class FieldRow:
 
 
 class OptionalFields:
-    """The draft dialect's settings of a message: its first version, and the interpretation of the draft.
+    """The draft dialect's settings for a message: its versions with optional fields, and how to interpret the draft.
 
-    Source: the first draft of KIP-482; the two options choose between interpretations
-    that its text leaves open.
+    Source: the first draft of KIP-482. The two options settle questions that its text leaves open.
     """
 
     __slots__ = ("counts_tag", "length_varint", "versions")
@@ -225,13 +227,13 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """Return the section of a struct with these optional fields."""
+        """Return the buffer of a struct that has these optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 
 
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
-    """Return the key fields of an array's elements in a version; empty if keys may repeat."""
+    """Return the key fields that an array's elements have in a version; empty if keys need not be unique."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
     inner = row.struct_version(version)
     return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
@@ -276,7 +278,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Expands the fields of one message version to a layout; each struct is expanded once for each of its versions."""
+    """Expands the fields of one message version to a layout. A struct is expanded once per version of the struct."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message
@@ -319,7 +321,7 @@ class _Expansion:
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
 
     def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
-        """Return the unions that have an alternative in this version."""
+        """Return those unions that have an alternative in this version."""
         alternatives: dict[str, list[str]] = {}
         for row in cls.FIELDS:
             if row.union and version in row.tagged:

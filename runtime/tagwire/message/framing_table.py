@@ -1,7 +1,7 @@
-"""The part of a field table that only record formats have, and the items made from it.
+"""The part of a field table that only record formats have, and the layout items made from it.
 
-A format has no versions, so the version of its layout is None. The part of a row that only
-formats have is its `Framing`.
+Record formats have no versions, so the version of their layouts is None. What they need in addition to other fields is
+in the `Framing` of a row.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 
 
 class Framing(FrozenData):
-    """How a field of a record format is written; names are attribute names, "" means none.
+    """How a field of a record format is written. Fields are referred to by attribute names; "" means none.
 
     `length` and `count` are keys in `LENGTHS`, for the length before bytes and strings, and the count before elements.
     A number may be the length of the item `length_of` (`rest`: of everything that follows), or the count of the array
-    `count_of`. `covers` is the first item that a checksum covers. `compression` names a field and a group of its bits.
+    `count_of`. `covers` is the first item that is covered by a checksum. `compression` names a field and the group of
+    its bits that has the codec.
     """
 
     __slots__ = (
@@ -127,13 +128,13 @@ class Framing(FrozenData):
         self.signed = signed
 
     def given(self) -> list[tuple[str, object]]:
-        """Return the arguments that differ from their defaults."""
+        """Return those constructor arguments that differ from their defaults."""
         plain = Framing()
         return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the item of a row; `struct` is the layout of the struct it contains. Raises SchemaError."""
+    """Return the layout item for a row. `struct` is the layout of the struct that it contains. Raises SchemaError."""
     return Item(
         row.name,
         _type(row, framing, struct),

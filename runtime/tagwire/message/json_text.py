@@ -1,7 +1,7 @@
 """Convert messages to and from JSON strings. The native engine does this without dicts and lists.
 
-Reading is stricter than Python's JSON reader where leniency would lose something: it rejects a repeated key in an
-object, and a NaN or infinity that is not a string.
+Reading is stricter than in Python's `json` module: an object with a repeated key would lose a value, so it is rejected,
+and so is a NaN or infinity that is not a string.
 """
 
 import json
@@ -38,7 +38,7 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 
 
 def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
-    """Parse a message from a JSON string, or its UTF-8 bytes; either style.
+    """Parse a message from JSON in either style, given as a string or as UTF-8 bytes.
 
     Raises EncodeError with line and column for invalid JSON, and with the field's path for an invalid value;
     UnsupportedVersionError for an unknown version.
@@ -51,7 +51,7 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
         found: M | None = native.from_json_text(cls, utf8, version)
-        del utf8  # tracebacks may show the values of variables
+        del utf8  # tracebacks can show local variables, and this one may contain secrets
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)
@@ -63,11 +63,14 @@ def dumped(value: Any, indent: int | None = None) -> str:
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """Return a JSON object. Members, at least one, are JSON with the same `indent`; names must not need escapes."""
+    """Return a JSON object. `members`, at least one, maps names to JSON with the same `indent`.
+
+    Names are not escaped.
+    """
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"
-    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # JSON strings have no line breaks
+    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # safe, because JSON strings contain no line breaks
     return "{\n" + " " * indent + lines + "\n}"
 
 
@@ -95,9 +98,9 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
-    except ValueError:  # Python limits the digits of one number
+    except ValueError:  # raised for a number with more digits than Python's limit
         reason = "the JSON has a number of more digits than any field"
-    _refuse(cls, version, reason)  # outside the handlers, because those exceptions hold the string
+    _refuse(cls, version, reason)  # raised out here, because the caught exceptions contain the string
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

@@ -1,8 +1,8 @@
-"""The runtime level: the version of the names that generated code relies on.
+"""The runtime level: a version number for the set of names that generated code relies on.
 
-These are the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level grows by one when they change. Each
-generated package states the level that it was generated for, so that importing it with another runtime fails with a
-clear message.
+These are the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level goes up by one when they change.
+Each generated package states the level that it was generated for, so that importing it with an incompatible runtime
+fails with a clear message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OLDEST_LEVEL: Final = 2
 
 
 class RuntimeLevelError(TagwireError, ImportError):
-    """Raised for a generated package that needs another runtime."""
+    """Raised when a generated package needs another version of the runtime."""
 
 
 def require_level(level: int, package: str) -> None:

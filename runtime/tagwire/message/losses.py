@@ -1,7 +1,7 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-Losses are found by the encoder itself: a `LayoutWriter` that collects rejected values instead of raising. So `encode`
-and this module always agree.
+Losses are found by the encoder itself, a `LayoutWriter` that collects rejected values instead of raising errors, so
+`encode` and this module always agree.
 """
 
 import re
@@ -29,8 +29,8 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 class Loss:
     """A value that a version can't represent.
 
-    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. An `ignorable` value is dropped
-    silently; encoding rejects any other value.
+    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. Encoding silently drops an
+    `ignorable` value, and rejects any other.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -63,11 +63,14 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that can represent `message` without loss or error, or `NONE`; for a class, all versions."""
+    """Return the versions that represent `message` without loss or error, or `NONE`.
+
+    For a class, return all versions.
+    """
     if isinstance(message, type):
         return message.VERSIONS
-    # The result is one range, because a field's versions, its nullable versions and the flexible versions are each one
-    # range. Only a null default in a field that is not nullable can give two ranges; then the highest range counts.
+    # One range is enough, because a field's versions, its nullable versions and the flexible versions are ranges too.
+    # There is one exception: a null default in a field that isn't nullable can cause two. Then use the highest range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -78,7 +81,7 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
 
 
 def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> bytes:
-    """Encode a message; with `on_loss="error"`, raise EncodeError for a value that the version would drop."""
+    """Encode a message. With `on_loss="error"`, a value that the version would drop raises EncodeError."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
         reason = f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}"
@@ -92,17 +95,16 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
 
 
 class Projection(NamedTuple):
-    """A copy of a message that a version can represent, and the values that the copy lost."""
+    """A copy of a message that a version can represent, and the values that were lost."""
 
     message: Any
     losses: tuple[Loss, ...]
 
 
 def for_version(message: "Message", version: int) -> Projection:
-    """Return a copy with defaults instead of the values that `version` can't represent, and these losses.
+    """Return a copy with defaults in place of values that `version` can't represent, and the list of these losses.
 
-    Raises EncodeError for a value that no default can replace: one of the wrong type, or null if the default
-    is null.
+    Raises EncodeError for a value that no default can replace: one of the wrong type, or a null whose default is null.
     """
     lost = losses(message, version)
     projected: Any = message
@@ -120,7 +122,7 @@ def for_version(message: "Message", version: int) -> Projection:
 
 
 def _without(value: Any, steps: list[str]) -> Any:
-    """Return a copy of a value with the default at a path."""
+    """Return a copy of a value in which the field at a path has its default."""
     step, *rest = steps
     if isinstance(value, list | tuple):
         index = int(step)
@@ -132,7 +134,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects rejected values, and continues after them."""
+    """A writer that collects the values it would reject, and goes on after them."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)

@@ -1,9 +1,9 @@
-"""The base of generated record formats: a batch, or a message of the older kind, as its spec defines it.
+"""The base class of generated record formats: a batch, or a message of the older kind, as defined by its spec.
 
-A format is a struct with a single layout; each format has its own class. Programs use
-`tagwire.records`, which finds formats by name and makes batches and records from them. A class here
-has the fields of the wire format. Encoding and decoding use the native engine's plan of the layout,
-or the interpreter (docs/records.md says why there are no serializers).
+A format is a struct with a single layout; each format has its own class. Programs don't use these classes directly, but
+through `tagwire.records`, which finds formats by name and makes batches and records from them. The attributes of a
+class are the fields on the wire. Encoding and decoding use the native engine's plan of the layout, or the interpreter
+(docs/records.md says why there are no serializers).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FormatStruct(Struct):
-    """A struct of a record format, which has no unknown tags."""
+    """A struct in a record format. It has no unknown tags."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class FormatStruct(Struct):
 
 
 class RecordFormat(FormatStruct):
-    """A batch of a record format, or an entry of a message set, without its lengths, counts and checksums."""
+    """A batch in a record format, or an entry of a message set. It has no lengths, counts and checksums."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def decode(cls: type[F], data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> F:
-        """Decode and decompress the one batch or message in `data` (any bytes-like object).
+        """Decode and decompress `data` (any bytes-like object), which must contain exactly one batch or message.
 
         Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
@@ -74,7 +74,7 @@ class RecordFormat(FormatStruct):
         return found
 
     def encode(self) -> bytes:
-        """Encode with computed lengths, counts and checksums. Raises EncodeError for an invalid value."""
+        """Encode, computing all lengths, counts and checksums. Raises EncodeError for an invalid value."""
         from tagwire.interpreter.writer import encode
 
         plan = self._native_plan()
@@ -89,7 +89,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def _native_plan(cls) -> Plan | None:
-        """Return the native engine's plan of the format, or None, cached."""
+        """Return the native engine's plan for the format, or None if there is none. The result is cached."""
         if "_plan" not in cls.__dict__:
             from tagwire.message.engines import engine
 
@@ -101,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last, because another thread would take None as the final result
+            cls._plan = plan  # set only now, because other threads would take a preliminary None as the result
         return cls._plan

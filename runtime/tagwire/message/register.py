@@ -1,8 +1,7 @@
-"""Registers of keys: the base of generated constants, with lookups by key and by name.
+"""Named numbers: the base class of generated enums, with lookups by number and by name.
 
-A member is an int, so it can be used wherever the number can. Its name is the
-constant's name; `text` is its display name. Fields that have a register as their
-`enum` have its members as values (`tagwire.message.enums`).
+A member is an int, so it can be used wherever the number can. `name` is its name in Python, and `text` its display
+name. If a spec gives a field such an `enum`, the field's values are its members (`tagwire.message.enums`).
 """
 
 from enum import IntEnum
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class KeyRange:
-    """The keys from `first` to `last`, both included, and who assigns them."""
+    """A range of keys from `first` to `last`, both included, and who may assign them."""
 
     __slots__ = ("first", "last", "name", "reserved")
 
@@ -32,7 +31,7 @@ class KeyRange:
 
 
 class Register(IntEnum):
-    """The base class of registers: each member is a key."""
+    """The base class of tables of named numbers. Each member is a number (its key)."""
 
     _value_: int
     _closed: bool
@@ -63,10 +62,10 @@ class Register(IntEnum):
 
     @classmethod
     def of(cls, key: int) -> "Self":
-        """Return the member with this key; for an unknown key, a new member that is named after the key.
+        """Return the member with this key; for an unknown key, make a new member that is named after the key.
 
-        This lets callers treat an unknown number from a newer peer like a member. Iterating over the class omits it.
-        Raises EncodeError for anything but an int.
+        So callers can treat an unknown number from a newer peer like any other. Iterating over the class omits such
+        members. Raises EncodeError for anything but an int.
         """
         if not isinstance(key, int):
             from tagwire.errors import EncodeError
@@ -83,17 +82,17 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Support pickling, including members of unknown keys."""
+        """Pickle a member by its key, which also works for unknown keys."""
         return type(self).of, (int(self),)
 
     @classmethod
     def is_closed(cls) -> bool:
-        """Whether fields of this register reject numbers without a member."""
+        """Whether fields with this enum reject numbers that are not its members."""
         return cls._closed
 
     @classmethod
     def named_fields(cls) -> tuple[str, ...]:
-        """Return the fields whose numbers the register names: `Message.path.to.field`, or `*.field` in all messages."""
+        """Return the fields whose numbers are named here: `Message.path.to.field`, or `*.field` for all messages."""
         return cls._names
 
     @classmethod
@@ -103,5 +102,5 @@ class Register(IntEnum):
 
     @classmethod
     def key_of(cls, text: str) -> "Register | None":
-        """Return the key with this display name, or None."""
+        """Return the key with this display name; None if there is none."""
         return next((member for member in cls if member.text == text), None)

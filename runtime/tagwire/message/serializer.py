@@ -1,9 +1,9 @@
-"""The base of generated serializers: one class per version, with straight-line code for its bytes.
+"""The base class of generated serializers. Each version has a class with straight-line code for its bytes.
 
-A generated class has `read` and `write`, which do not track error positions. This module adds the rest: input of any
-bytes-like type, the check for remaining bytes, limits, and the interpreter that finds the position of an error by
-layout. Lenient reading and narrow limits always use the interpreter, because they are too rare for a second set of
-generated code.
+A generated class has `read` and `write`, which do not track error positions. This module does everything else: it
+accepts any bytes-like type, checks for remaining bytes and limits, and calls the layout interpreter to find the
+position of an error. Lenient reading and narrow limits always use the interpreter, because they are too rare to justify
+a second set of generated code.
 """
 
 from struct import error as struct_error
@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object that bytes fields are slices of."""
+    """Return the bytes to read, and the object from which the values of bytes fields are sliced."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -47,7 +47,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Return the message at `pos` of `buf`, and its end; bytes fields are slices of `raw`."""
+        """Read the message at `pos` of `buf`; return it and its end. Values of bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod
@@ -68,7 +68,7 @@ class Serializer(Generic[M]):
             cls.write(message, out)
             return bytes(out)
         except WRITE_FAULTS:
-            pass  # the writer runs outside this handler, because the exception may hold a secret
+            pass  # use the writer outside this handler, because the exception may contain a secret
         from tagwire.interpreter.writer import encode
 
         return encode(cls.layout(), message)
@@ -88,10 +88,10 @@ class Serializer(Generic[M]):
 
     @classmethod
     def decode(cls, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS) -> M:
-        """Decode the message that `data` holds, from its first byte to its last.
+        """Decode the message in `data`, which must extend from the first byte to the last.
 
-        Raises DecodeError (LimitError if `data` exceeds `limits`). With `strict=False`,
-        accepts what Kafka's own reader accepts, including bytes after the message.
+        Raises DecodeError (LimitError if `data` exceeds `limits`). With `strict=False`, accepts what Kafka's own reader
+        accepts, including bytes after the message.
         """
         buf, raw = _taken(data, views)
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
@@ -100,7 +100,7 @@ class Serializer(Generic[M]):
                 # `end` may exceed the input, because straight-line code does not check each string against its end.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
-                del message  # frees memory before the interpreter reads the bytes again
+                del message  # free the memory before the interpreter reads the bytes again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)

@@ -1,7 +1,7 @@
 """Map the versions of a message to the versions of a shared struct that it uses.
 
-A shared struct has its own versions, so that a change of the struct affects only chosen versions of a message that uses
-it. The same ranges answer two questions: which version of the struct a message version uses (`at`), and which message
+A shared struct has its own versions, so that a change to it affects only chosen versions of the messages that use it.
+The same ranges answer two questions: which version of the struct a message version uses (`at`), and which message
 versions have a field of the struct (`within`).
 """
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """Ranges of the versions of a user (a message or a struct), each with the version of the struct that it uses.
+    """For each range of versions of a message or outer struct (the user), the version of the shared struct that it uses.
 
-    The ranges ascend without gaps, and the last one is open. The struct's versions ascend too, so each range of struct
-    versions corresponds to one range of user versions.
+    The ranges ascend without gaps, and the last one has no end. The struct's versions ascend too, so each range of
+    struct versions corresponds to one range of user versions.
     """
 
     __slots__ = ("ranges",)
@@ -28,11 +28,11 @@ class StructVersions:
 
     @property
     def versions(self) -> Versions:
-        """The versions of the user (a message or an outer struct) that can have the struct."""
+        """The versions of the user (a message or an outer struct) in which the shared struct may occur."""
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the struct's version for a version of its user; None if that version can't have the struct."""
+        """Return the struct's version in a version of its user; None if the struct can't occur in that version."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:

@@ -6,9 +6,9 @@
     BatchBuilder, build                build batches from records
     convert                            convert a batch to another format, and list the losses
     decode_records, convert_records    the records in requests and responses
-    open_records                       decoded records in a trace
+    open_records                       add the decoded records to a trace
     Headers, IntHeaders, ProducerRecord, ConsumerRecord
-    control_record, should_retain      markers; the records that compaction keeps
+    control_record, should_retain      decode a marker; whether compaction keeps a record
     format_of, register, Format        formats by name, and your own formats
     FormatSet                          the formats that a log may hold
 

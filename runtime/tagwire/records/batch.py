@@ -1,4 +1,4 @@
-"""A batch of records. The header is decoded at once, the records on demand, and the bytes are kept unchanged."""
+"""A batch of records. Its header is decoded at once, its records on demand. The original bytes are kept."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
 ) -> "RecordBatch":
-    """Return the batch, or outermost message, at `pos`, after verifying its checksum unless `outline` is true.
+    """Return the batch, or outermost message, at `pos`. Its checksum is verified, unless `outline` is true.
 
-    With `strict=False`, iterating the batch reads its records as Kafka does. Raises DecodeError (with the offset in
-    `buf`), LimitError.
+    With `strict=False`, iterating over the batch reads its records as leniently as Kafka. Raises LimitError, and
+    DecodeError, whose offset counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # records stay in `buf`, as a view
+    has_records = format.records is not None  # if so, they are a view of `buf`
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return the batch, or outermost message, in bytes that tagwire has just written, without verifying it."""
+    """Return the batch, or outermost message, that tagwire itself has just written to `data`. Nothing is verified."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -52,7 +52,7 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 class RecordBatch:
     """A batch of any format; in message set formats, an outermost message with the messages that it wraps.
 
-    Iteration yields `Record`s. For properties that a format does not have, the attributes have Kafka's values for
+    Iteration yields `Record`s. Attributes for properties that the format does not have are set to Kafka's values for
     "none": -1, False, None.
     """
 
@@ -83,7 +83,10 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header values. If the native engine has checked the batch in one call, they are decoded on first use."""
+        """The header values.
+
+        If the native engine checked the whole batch in one call, they are decoded only on first use.
+        """
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
@@ -98,7 +101,7 @@ class RecordBatch:
 
     @property
     def limits(self) -> Limits:
-        """The limits that apply when the records are read."""
+        """The limits for reading the records."""
         return self._limits
 
     @property
@@ -113,13 +116,16 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits without a name in the format; 0 for a single message, whose bits belong to its record."""
+        """The attribute bits that the format doesn't name.
+
+        Always 0 for a single message, as its bits belong to its record.
+        """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
 
     @property
     def wrapper_key(self) -> bytes | None:
-        """The key of a wrapper, which usually has none; None for other batches."""
+        """The key of a wrapper, which is usually null. None for other batches."""
         return None if self._format.records is not None or self.codec == "none" else self._header["key"]
 
     @property
@@ -129,19 +135,20 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec's name in the spec, which distinguishes the lz4 of magic 0."""
+        """The codec's name in the spec. It distinguishes the lz4 of magic 0 from that of other formats."""
         return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property
     def timestamp_type(self) -> str:
-        """The source of the timestamps: create (the producer) or append (the broker)."""
+        """Where the timestamps come from: create (the producer) or append (the broker)."""
         return "append" if self._format.flag(self._header, "timestamp_type") else "create"
 
     @property
     def base_offset(self) -> int:
         """The first offset; for a wrapper, the offset of its first message.
 
-        A wrapper whose messages can't be read gives its own offset; iterating it raises the error.
+        If the messages of a wrapper can't be read, this is the wrapper's own offset; iterating over it raises the
+        error.
         """
         return self._bounds[0]
 
@@ -149,14 +156,17 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, even if compaction has removed the record at that offset."""
         header = self._header
-        # Offset 0 is common in wrappers from clients.
+        # Clients often write 0 as a wrapper's offset. Then only the messages inside have the right offset.
         if self._format.records is None and not self._format.role(header, "base_offset"):
             return self._bounds[1]
         return self._format.role(header, "base_offset") + self._format.role(header, "last_offset_delta", 0)
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that records' timestamps are relative to; in v2 the delete horizon, if there is one."""
+        """The timestamp that the timestamps of records are relative to.
+
+        In v2, it is the delete horizon if there is one.
+        """
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -196,7 +206,7 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When tombstones of this batch may be removed, in milliseconds since 1970; None without a delete horizon."""
+        """When the tombstones of this batch may be removed, in milliseconds since 1970; None if that is not stored."""
         return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property
@@ -206,7 +216,7 @@ class RecordBatch:
 
     @property
     def count(self) -> int | None:
-        """The number of records in the header; None in formats without a count."""
+        """The number of records according to the header; None in formats whose header has no count."""
         return self._format.role(self._header, "count") if "count" in self._format.fields else None
 
     @property
@@ -216,9 +226,9 @@ class RecordBatch:
 
     @property
     def records_size(self) -> int:
-        """The size of the records as stored, usually compressed; the rest of `size` is the header.
+        """The size of the records as they are stored, often compressed. The rest of `size` is the header.
 
-        A single message counts as a record. In a wrapper, the value counts as records, and the rest as header.
+        A single message counts entirely as a record. In a wrapper, the value counts as records, and the rest as header.
         """
         if self._format.records is not None:
             return len(self._header["payload"])
@@ -228,7 +238,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The base offset and the last offset of messages; for batches, only the base offset is valid."""
+        """The first and last offset of the messages. For formats with batches, only the first one is valid."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -237,7 +247,7 @@ class RecordBatch:
 
     @cached_property
     def _messages(self) -> "Messages | None":
-        """The messages in a wrapper; None for other batches."""
+        """The messages inside a wrapper; None for other batches."""
         if self._format.records is not None or self.codec == "none":
             return None
         from tagwire.records.legacy_messages import Messages
@@ -256,7 +266,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the producer's timestamps, if they are stored, even if append time replaces them."""
+        """Yield the records with the producer's timestamps if these are stored, even if append time overrides them."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
@@ -272,7 +282,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Handle an error that Kafka's reader ignores. Subclasses override this to report the error."""
+        """Called with an error that Kafka's reader would ignore. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -285,10 +295,11 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a `Walk` over them; not for messages. Raises DecodeError, LimitError."""
+        """Decompress the records and return a `Walk` over them. Only for batches. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        if self.codec == "none" or not (len(payload) or self.count):  # empty batches may have no bytes
+        # an empty batch may have no bytes at all, not even compressed ones
+        if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
@@ -297,11 +308,13 @@ class RecordBatch:
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
 
-        Raises DecodeError for a count that the bytes can't hold, because `list` preallocates that many elements.
+        Raises DecodeError for a count that is too high for the bytes, because `list` allocates that many elements in
+        advance.
         """
         if "count" not in self._format.fields:
             return self._counted
-        self._begun = self._begun or self.walk()  # decompress once for this count and the iteration that often follows
+        # keep it, so that counting and then iterating decompresses the records only once
+        self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 
     @cached_property
@@ -311,13 +324,13 @@ class RecordBatch:
     # ------------------------------------------------------------ bytes
 
     def encode(self) -> bytes:
-        """Return the bytes that were read, or built."""
+        """Return the bytes of the batch, exactly as they were read or built."""
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """Return a copy with changed header fields, such as fields that a broker sets; the records stay compressed.
+        """Return a copy with other header fields, such as those that a broker sets. The records are not decompressed.
 
-        Raises EncodeError for a value that the format can't represent, or a field that it does not have.
+        Raises EncodeError for a value that the format can't represent, and for a field that it does not have.
         """
         names = {role: item.name for role, item in self._format.fields.items()}
         header = self._header | {names.get(role, role): value for role, value in changes.items()}
@@ -325,7 +338,7 @@ class RecordBatch:
         return read_batch(data, 0, self._format, self._limits)
 
     def __eq__(self, other: object) -> bool:
-        """Compare formats and bytes."""
+        """Return whether format and bytes are equal."""
         if not isinstance(other, RecordBatch):
             return NotImplemented
         return (self.format, self.encode()) == (other.format, other.encode())
@@ -334,7 +347,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle or copy only the bytes of this batch. Error positions in the copy count from its first byte."""
+        """Pickle or copy only the bytes of this batch, so error positions in the copy count from its first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

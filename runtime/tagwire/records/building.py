@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
-A builder holds the records and properties of a batch and encodes them in the format; deltas, bits, lengths and
-checksums are computed. In message set formats, a compressed batch is one wrapper. Uncompressed records are consecutive
-messages, which are built together (`MessageSet`) and read back one by one.
+A builder collects the records and properties of a batch and encodes them. It computes deltas, bits, lengths and
+checksums. In message set formats, a compressed batch is one wrapper. Uncompressed records are consecutive messages,
+which are built together (`MessageSet`) and read back one by one.
 """
 
 import re
@@ -51,7 +51,7 @@ _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "a
 
 
 class BatchBuilder:
-    """Builds a batch. Attributes that the format can't represent must keep their defaults: -1, False, None."""
+    """Builds a batch. Attributes for properties that the format lacks must keep their defaults: -1, False, None."""
 
     __slots__ = (
         "__weakref__",
@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # No __dict__: methods are found faster without one, and `append` is called for each record.
+    # Without a __dict__, methods are found faster, which matters because `append` is called for each record.
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class BatchBuilder:
         """Set the properties of the batch. Offsets and timestamps default to those of the records.
 
         `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copies of stored
-        records: null values without the tombstone flag, which producers may not write but every reader keeps, are
-        written unchanged. `attribute_bits` are unnamed bits in the attributes of the original batch or wrapper, and
-        `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
+        records: a null value without the tombstone flag is then written unchanged. Producers may not write such a
+        value, but every reader accepts it. `attribute_bits` are unnamed bits in the attributes of the original batch or
+        wrapper, and `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -137,12 +137,12 @@ class BatchBuilder:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The numbers of the header that do not depend on the records."""
+        """The numbers in the header that don't depend on the records."""
         return {name: getattr(self, name) for name in _NUMBERS}
 
     @property
     def flags(self) -> dict[str, bool]:
-        """The attribute bits that are set by a property of the same name, or by the delete horizon."""
+        """Whether each of these attribute bits is set: by the property of the same name, or by a delete horizon."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,
@@ -161,7 +161,7 @@ class BatchBuilder:
         tombstone: bool | None = None,
         attributes: int = 0,
     ) -> "BatchBuilder":
-        """Add a record; the default offset is the one after the last record."""
+        """Add a record. By default, its offset is the one after the last record."""
         is_first = self._records is None and self._gathering is None
         if offset is None:
             offset = self.base_offset or 0 if is_first or not self.records else self._next_offset()
@@ -182,12 +182,12 @@ class BatchBuilder:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Start encoding appended records with the native engine; return whether the engine can."""
+        """Try to encode appended records with the native engine from now on. Returns whether it can."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
-        """Add records unchanged."""
+        """Add existing records without changing them."""
         self.records.extend(records)
         return self
 
@@ -203,8 +203,9 @@ class BatchBuilder:
     def size(self) -> int:
         """The exact size in bytes of the batch so far, before compression; compare it with `batch.size` limits.
 
-        Data that can't be compressed can get slightly larger. Takes as long as `build`, but no time for v2 batches with
-        the native engine if records were only appended. Raises EncodeError like `build`.
+        If the data can't be compressed, the final size can be slightly larger. Takes as long as `build`, except for v2
+        batches in the native engine: if records were only appended, the size is already known. Raises EncodeError like
+        `build`.
         """
         if self._gathering is not None:
             size = collected_size(self.format, self._gathering, *self.bases(self.first()))
@@ -225,7 +226,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # records that the native engine has gathered can't be copied
+        _ = self.records  # get the records as objects, since the native collector can't be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
@@ -239,8 +240,8 @@ class BatchBuilder:
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
         """Build a batch of these records, holding only a few thousand of them as objects at a time.
 
-        In formats with the bit `ignore_message_attributes`, records are written without attributes unless
-        `has_attributes`. Raises EncodeError.
+        In formats with the bit `ignore_message_attributes`, records are written with attributes only if
+        `has_attributes` is true. Raises EncodeError.
         """
         self._records = list(islice(records, AT_ONCE))
         if len(self._records) < AT_ONCE:
@@ -256,7 +257,10 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records and for `more`; return the joined results and the record count."""
+        """Call `write` for the current records, then for `more`, part by part.
+
+        Returns the joined results and the count.
+        """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -278,7 +282,7 @@ class BatchBuilder:
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
 
     def check(self) -> None:
-        """Raise EncodeError for properties that have the wrong type or that the format can't represent."""
+        """Raise EncodeError for properties of the wrong type, and for those that the format can't represent."""
         self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
@@ -294,7 +298,7 @@ class BatchBuilder:
         self.check_places()
 
     def check_kinds(self) -> None:
-        """Raise EncodeError for properties of the wrong type."""
+        """Raise EncodeError for properties that have the wrong type."""
         for name in (*_OFFSETS, *_TIMESTAMPS):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
@@ -311,7 +315,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for properties that would be silently left out, because the batch has no field for them."""
+        """Raise EncodeError for properties that would silently be lost, because the batch has no field for them."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -354,7 +358,7 @@ class BatchBuilder:
     # ------------------------------------------------------------ batches
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of `count` records that are already encoded."""
+        """Return a batch of the builder's records, or of `count` records that have already been encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -372,26 +376,30 @@ class BatchBuilder:
         return own_batch(format, format.encode_header(header))
 
     def header(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        """Return the header values that do not depend on the records."""
+        """Return the header values that don't depend on the records."""
         attributes = self.batch_attributes()
         return self.values(
             base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
         )
 
     def top(self, highest: int) -> int:
-        """Return the highest timestamp of the batch, given the highest timestamp of its records."""
+        """Return the highest timestamp for the header, given the highest timestamp of the records."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
 
     def written(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
-        """Encode the records; if the native engine rejects one, encode by the layout, which raises the exact error."""
+        """Encode the records.
+
+        If the native engine rejects one, encode them by the layout, which raises the exact error.
+        """
         if self._gathering is not None:
             found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        with suppress(TypeError, ValueError, AttributeError):  # invalid headers can't be sorted; reported below
+        # sorting fails for invalid headers, which are reported below
+        with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
@@ -425,11 +433,11 @@ class BatchBuilder:
         return bytes(data)
 
     def check_kinds_of(self, records: list[Record]) -> None:
-        """Raise EncodeError for record values of the wrong type."""
+        """Raise EncodeError for records whose values have the wrong type."""
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Return the result of `make` for each record. Adds the record's index to the path of an EncodeError."""
+        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
         made: list[Any] = []
         try:
             for record in records:
@@ -439,13 +447,13 @@ class BatchBuilder:
         return made
 
     def first(self) -> Record | None:
-        """Return the first record, or None."""
+        """Return the first record; None if there are none."""
         if self._gathering is not None:
-            return Record(*self._gathering.first, None, None)  # callers need only the offset and the timestamp
+            return Record(*self._gathering.first, None, None)  # callers use only the offset and the timestamp
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:
-        """Return the base offset and base timestamp of a batch with this first record."""
+        """Return the base offset and base timestamp of a batch that begins with this record."""
         if first is not None:
             self.check_kinds_of([first])
         offset, timestamp = self.base_offset, self.base_timestamp
@@ -458,12 +466,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Return header values by field name, for the roles that the format has."""
+        """Return header values by field name. Roles that the format does not have are left out."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """Return the codec's name in the spec."""
+        """Return the name that the codec has in the spec."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -483,7 +491,10 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Whether records are written without an attributes byte; by default, if no record has attributes."""
+        """Whether records are written without an attributes byte.
+
+        By default, this is the case if none has attributes.
+        """
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)
@@ -494,7 +505,7 @@ class BatchBuilder:
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:
-    """Return the error with the record's index increased by the number of earlier records."""
+    """Return the error with the index of its record increased by `before`, the number of earlier records."""
     match = _INDEX.match(error.path)
     path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
     return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
@@ -503,5 +514,8 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch; `batch` are arguments of `BatchBuilder`. Raises EncodeError for unrepresentable values."""
+    """Build a batch. `batch` has arguments of `BatchBuilder`.
+
+    Raises EncodeError for values that can't be represented.
+    """
     return BatchBuilder(format, **batch).extend(records).build()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build a wrapper, or consecutive messages; `more` are records after the builder's records.
+    """Build a wrapper, or consecutive messages. `more` yields the records that follow the builder's own.
 
     Raises EncodeError.
     """
@@ -42,10 +42,10 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:
-    """Encode the messages, with offsets relative to `base`."""
+    """Encode the messages. Their offsets are relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
-    with suppress(TypeError, ValueError, AttributeError):  # invalid headers can't be sorted; reported below
+    with suppress(TypeError, ValueError, AttributeError):  # sorting fails for invalid headers, which are reported below
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
             written = write_natively(format, records, {}, base, 0)
@@ -59,7 +59,7 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
 
 
 def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:
-    """Return the field values of a message."""
+    """Return the field values for a message."""
     format = builder.format
     is_appended = builder.timestamp_type == "append"
     if "base_timestamp" not in format.fields and record.timestamp != -1:

@@ -1,8 +1,8 @@
-"""The records of producers and consumers, with the members that the proposals add.
+"""The records of producers and consumers, with the attributes and methods that the proposals add.
 
 KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`, `is_tombstone`. Header keys are strings, which may
-repeat, or int32 numbers (KIP-82's first draft), which have one value each: setting a key again replaces its value. If a
-key is a member of a register and has a codec, the codec encodes and decodes its values.
+repeat, or int32 numbers (KIP-82's first draft), for which setting a key again replaces its value. If a key is an enum
+member with a codec, the codec encodes and decodes its values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """The members that producer and consumer records share. They compare by all their values, as `Record` does."""
+    """What producer and consumer records have in common. Like `Record`, they are compared by all their values."""
 
     __slots__ = ("_headers",)
 
@@ -58,7 +58,7 @@ class _ClientRecord:
         return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # because `set_header` changes headers in place
+        return deepcopy(self)  # deep, because `set_header` modifies the headers in place
 
     def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
         for part in state:
@@ -67,14 +67,17 @@ class _ClientRecord:
 
     @property
     def headers(self) -> Headers | IntHeaders:
-        """A multimap of string keys or a map of int keys; if empty, `format` decides which, by default a multimap."""
+        """A multimap of string keys, or a map of int keys.
+
+        If it is empty, `format` decides which (default: multimap).
+        """
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
         """Return the last value of a key; None if the key is absent.
 
-        `deserializer` decodes the bytes; by default, the codec of a register's key. Raises DecodeError for bytes that
-        the codec did not write.
+        `deserializer` decodes the bytes. By default, that is done by the key's codec, if it has one. Raises DecodeError
+        for bytes that this codec can't have written.
         """
         if isinstance(self._headers, IntHeaders):
             value = self._headers.get(key) if isinstance(key, int) else None
@@ -88,7 +91,7 @@ _ALWAYS: Final = object()
 
 
 class ProducerRecord(_ClientRecord):
-    """A record to be sent."""
+    """A record that a producer is going to send."""
 
     __slots__ = ("_tombstone", "key", "partition", "timestamp", "topic", "value")
     _SHOWN = (
@@ -114,11 +117,11 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """A null value is a tombstone by default; `tombstone=True` makes any value a tombstone.
+        """By default, a null value makes the record a tombstone. `tombstone=True` does so for any value.
 
-        `allow_reserved` lets `headers` have keys that the proposal reserves. `format` determines the kind of headers if
-        there are none. Raises EncodeError for a null value with `tombstone=False`, because an old reader would mistake
-        the record for a delete.
+        With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
+        determines their kind. Raises EncodeError for a null value with `tombstone=False`, because an old reader would
+        take it for a delete.
         """
         self.topic = topic
         self.value = value
@@ -142,11 +145,11 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """Return `tombstone`, under the method name of KIP-87."""
+        """Return `tombstone`. This is the method's name in KIP-87."""
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Reject a null value with `tombstone=False`. Checked on use, because both attributes can be set later."""
+        """Reject a null value with `tombstone=False`. Called on use, because both attributes can be set at any time."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -162,10 +165,11 @@ class ProducerRecord(_ClientRecord):
         *,
         allow_reserved: bool = False,
     ) -> None:
-        """Set a header. An int key gets the value instead of its old one; a string key gets one more header.
+        """Set a header. For an int key, this replaces the old value; for a string key, it adds one more header.
 
-        `serializer` encodes the value; by default, the codec of a register's key. Raises EncodeError if the result is
-        not bytes, for an int key outside int32, and for a key that the proposal reserves (unless that is allowed).
+        `serializer` encodes the value. By default, that is done by the key's codec, if it has one. Raises EncodeError
+        if the result is not bytes, for an int key outside int32, and for a key that the proposal reserves (unless that
+        is allowed).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
@@ -187,7 +191,10 @@ class ProducerRecord(_ClientRecord):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """Encode a value by the codec of its key; return it unchanged without a codec, or if it is bytes already."""
+        """Encode a value with the codec of its key.
+
+        If the key has no codec, or the value is bytes, return the value.
+        """
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -200,9 +207,10 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """Return the record for a batch. Raises EncodeError for a null value with `tombstone=False`.
+        """Return this record in the form that batches take. Raises EncodeError for a null value with `tombstone=False`.
 
-        Headers with int keys are sorted when the batch is built, because their order depends on its format.
+        Headers with int keys are sorted only when the batch is built, because their order depends on the batch's
+        format.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
@@ -210,7 +218,7 @@ class ProducerRecord(_ClientRecord):
 
 
 class ConsumerRecord(_ClientRecord):
-    """A received record; immutable."""
+    """A record that a consumer received. It is immutable."""
 
     __slots__ = ("key", "offset", "partition", "timestamp", "timestamp_type", "tombstone", "topic", "value")
     _SHOWN = (
@@ -243,7 +251,10 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format`, in which the record was read, determines the kind of headers if the record has none."""
+        """`format` is the one in which the record was read.
+
+        It determines the kind of headers if the record has none.
+        """
         values = {
             "topic": topic,
             "partition": partition,
@@ -275,14 +286,14 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return headers of the kind that the keys have; without headers, of the kind that the record's format has."""
+    """Return headers of the kind that fits the keys or, if there are none, the record's format."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
-    """Decode a value by the codec of its key; return the bytes without a codec."""
+    """Decode a value with the codec of its key. If the key has no codec, return the bytes."""
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value

@@ -1,7 +1,7 @@
 """Control records: markers that brokers write among the records.
 
 The key of a control record consists of two int16 numbers: the version and the type of the marker. The value is decoded
-as a message of the archive; without the archive, the value stays bytes.
+as one of Kafka's messages. If that package (the archive) is not installed, it stays bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ControlRecord:
 
 
 def control_type(record: Record | None) -> int:
-    """Return the number of a marker's type from its key, or -1 if the key is not a marker's."""
+    """Return the number of the marker type that a key states; -1 if it is not the key of a marker."""
     key = record.key if record else None
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 
@@ -62,8 +62,9 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: Registry | None = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages, by default `tagwire_messages`. As in Kafka, a version above the known ones is read as
-    the highest known version. Raises DecodeError for a key that is not a marker's, or a value that is not its message.
+    `registry` has the messages to decode as; by default, `tagwire_messages`. As in Kafka, a version above the known
+    ones is read as the highest known one. Raises DecodeError for a key that is not a marker's, or a value that is not
+    its message.
     """
     key = record.key
     if key is None or len(key) < 4:
@@ -80,7 +81,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     message = None
     known = registry
     if known is None:
-        with suppress(ImportError):  # without the archive, values stay bytes
+        with suppress(ImportError):  # without the messages package, values stay bytes
             known = kafka_messages()
     name = CONTROL_TYPES.get(number, ("", ""))[1]
     if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:
@@ -89,7 +90,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value by the version in its first two bytes. In transaction markers, the message begins after them."""
+    """Decode a value whose first two bytes are its version. In transaction markers, the message begins after these."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)
@@ -104,9 +105,9 @@ def committed(
     """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
 
     `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED: records of these
-    transactions are left out, as in Kafka's consumer. So are markers, and a last batch that the broker has cut off to
-    fill the requested size. With `start`, the requested offset, earlier records in the same batch are left out. Raises
-    DecodeError, LimitError.
+    transactions are left out, as in Kafka's consumer. Also left out are markers, a last batch that the broker truncated
+    at the requested size, and records below the requested offset, if it is given as `start`. Raises DecodeError,
+    LimitError.
     """
     if not hasattr(partition, "aborted_transactions"):
         raise TagwireError(f"expected a partition of a FetchResponse, got {shown(partition)}; read_batches takes bytes")

@@ -1,7 +1,7 @@
 """Convert a batch to another format, and report what was lost.
 
 Values that the other format can't represent are reported field by field, so that losses never go unnoticed. A
-conversion without losses can be undone: the reverse conversion gives the same records and batch.
+conversion without losses is reversible: converting back gives the same records and batch.
 """
 
 from collections import deque
@@ -28,8 +28,8 @@ _IGNORED: Final = "ignore_message_attributes"
 class RecordLoss:
     """A value that another format can't represent.
 
-    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` why it was left
-    out.
+    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` explains why it was
+    lost.
     """
 
     __slots__ = ("path", "reason", "value")
@@ -59,8 +59,8 @@ def convert(
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
     """Convert a batch to another format; return the new batch and the losses.
 
-    `compression` is the codec of the new batch, by default the same as before. With `on_loss="error"` the first loss
-    raises an EncodeError. Raises FormatError for an unknown format, DecodeError for invalid records in the batch.
+    `compression` is the codec of the new batch, by default that of the old one. With `on_loss="error"`, the first loss
+    raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -77,12 +77,12 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Like `convert`, but reports each loss when it is found, so that millions of losses need no memory."""
+    """Like `convert`, but calls `tell` with each loss when it is found, so that millions of losses need no memory."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Return why a format can't represent a batch at all, or an empty string."""
+    """Return why a format can't represent a batch at all, or "" if it can."""
     if batch.is_control and "is_control" not in target.bits:
         return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
@@ -152,7 +152,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the highest timestamp if the target can store it apart from the records; otherwise report a loss."""
+        """Return the highest timestamp if the target stores it separately from the records; if not, report a loss."""
         if self.has_records and self.target.records is not None:
             return {}
         batch, first, highest = self.batch, None, None
@@ -172,7 +172,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the `ignore_message_attributes` setting of the new batch, if the old batch has such a bit."""
+        """Return the new batch's `ignore_message_attributes` setting, if the old batch has that bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -183,7 +183,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target has this field or bit; if not, report a loss."""
+        """Return whether the target has a place (field or bit) for the value. If not, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places
@@ -213,7 +213,10 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the last offset, or the last record's offset if the delta does not fit into the target's field."""
+        """Return the last offset.
+
+        If its delta does not fit into the target's field, return the last record's offset.
+        """
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:
@@ -223,7 +226,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the highest timestamp, or the nearest one that fits into the target's field."""
+        """Return the highest timestamp. If the target's field can't hold it, return the nearest one that fits."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
@@ -237,7 +240,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # the case for nearly every record
+            return record  # nearly every record can stay as it is
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order
@@ -259,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's own attributes, as the target stores them."""
+        """Return a record's own attributes, in the form that the target stores."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 
@@ -292,7 +295,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the lowest and highest value of a field; without such a field, the bounds of an int64."""
+    """Return the lowest and highest value that a field can hold; for a missing field, those of an int64."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

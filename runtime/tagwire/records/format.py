@@ -1,11 +1,11 @@
-"""A record format for reading and building, made from the layout of any spec.
+"""A record format that batches can be read and built in. It is made from the layout of a spec.
 
-This module has no code for particular formats. A field's name determines its role, and `VOCABULARY` lists these names;
-any format that uses them can be read, built and converted, including your own. If a format does not have a field,
-readers get the value that means "none".
+This module has no code for particular formats. What a field means is determined by its name. Any format that uses the
+names in `VOCABULARY`, including your own, can be read, built and converted. If a format does not have a field, readers
+get the value that means "none".
 
-There are two shapes: a batch ends with an array of records; a message is a single record, or a wrapper whose value
-holds other messages.
+There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
+value contains other messages.
 """
 
 from functools import cached_property
@@ -52,7 +52,7 @@ _PACKED: Final = "payload"
 
 
 class Format:
-    """A record format. Raises SchemaError for a layout that is neither a batch nor a message."""
+    """A record format. Raises SchemaError if the layout is neither a batch nor a message."""
 
     def __init__(self, source: type[RecordFormat] | Layout) -> None:
         layout = source if isinstance(source, Layout) else source.layout()
@@ -81,7 +81,7 @@ class Format:
         """`fields` and `bits` in a fast form for `role` and `flag`, which are called many times per batch."""
 
     def _record_bits(self) -> dict[str, Bits]:
-        """Return the named attribute bits of a record."""
+        """Return the named attribute bits that each record has."""
         if self.records is None:
             return self.bits
         own = next((item for item in self.record.items if item.name == "attributes"), None)
@@ -95,7 +95,7 @@ class Format:
 
     @cached_property
     def header_positions(self) -> HeaderPositions:
-        """The positions of the header fields that identify a batch."""
+        """The positions of the header fields by which a batch is recognized."""
         return HeaderPositions(self)
 
     @cached_property
@@ -108,12 +108,12 @@ class Format:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """The fields of a record, and the names of its bits."""
+        """The names of a record's fields and of its bits."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
     def header_order(self) -> Order | None:
-        """The order of a record's headers; None if they keep the order in which they were added."""
+        """The order of a record's headers; None if headers stay in the order in which they were added."""
         item = next((item for item in self.record.items if item.name == "headers"), None)
         return item.type.order if item is not None and isinstance(item.type, Array) else None
 
@@ -124,7 +124,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of a batch whose records are a single field of bytes, still compressed."""
+        """The layout of a batch in which all the records are one bytes field, which may still be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -137,7 +137,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The header layout with the checksum as an unverified number, for readers that skip records."""
+        """The `header` layout, but with the checksum as a plain number. For readers that don't need the records."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items
@@ -146,12 +146,12 @@ class Format:
 
     @cached_property
     def has_magic2_records(self) -> bool:
-        """Whether records have the shape of magic 2 records, for which there is a fast path."""
+        """Whether records consist of the same fields as those of magic 2, for which there is a fast path."""
         return self.records is not None and record_items.fits(self)
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records: the shape of magic 2 records, with an attributes byte in each."""
+        """Whether native code can move records: they must be like those of magic 2, each with an attributes byte."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property
@@ -171,7 +171,7 @@ class Format:
         return encode(self.header, header) if plan is None else plan.encode(header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of a role in a batch header."""
+        """Return the value of the header field with this role; `none` if the format has no such field."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 
@@ -182,7 +182,7 @@ class Format:
         return attributes
 
     def flag(self, header: dict[str, Any], name: str) -> int:
-        """Return the value of a group of bits, or 0 if the format has no group of that name."""
+        """Return the value of a group of bits; 0 if the format has no group of that name."""
         group = self._groups.get(name)
         return 0 if group is None else (header[group[0]] & group[1]) >> group[2]
 
@@ -196,7 +196,7 @@ class Format:
 
 
 def _bare(struct: StructLayout) -> StructLayout:
-    """Return the struct layout without classes, also in nested structs, so that decoded structs are dicts."""
+    """Return the struct layout without classes, including nested structs. Decoded structs are then dicts."""
     return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
 
 

@@ -1,11 +1,11 @@
 """The set of record formats that a reader accepts, by magic byte.
 
 A log may outlive its first format and contain several, even within one file. The magic byte identifies the format of
-each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named proposal takes the byte that it claims; the other bytes
-keep their formats. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
+each batch. By default, v0, v1 and v2 have the bytes 0, 1 and 2. If a proposal is named, it replaces the format with its
+byte. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
 
-Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes it, so each
-position must be tried. If bytes fit two formats, their checksums decide.
+Most formats have the magic byte at the same position. In the draft of v3, a length of varying size comes before it, so
+each possible position must be tried. If bytes fit two formats, the checksums decide.
 """
 
 import re
@@ -35,8 +35,8 @@ MAGIC_AT: Final = 16
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are formats by name, class or layout. v0, v1 and v2 are added, each unless a named format has its magic
-    byte. With `only`, nothing is added. With `strict=False`, records are read as Kafka's own reader reads them. Raises
+    `named` are formats by name, class or layout. v0, v1 and v2 are added, except those whose magic byte a named format
+    has. With `only`, none are added. With `strict=False`, records are read as Kafka's own reader reads them. Raises
     FormatError for unknown names, for two formats with the same magic byte, and for `only` without a name.
     """
 
@@ -74,21 +74,24 @@ class FormatSet:
 
     @property
     def name(self) -> str:
-        """The names as a user would write them: joined with commas, or `auto`."""
+        """The names in the form that a user would write: separated by commas, or `auto`."""
         names = tuple(each.name for each in self.named)
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """Return the formats that the batch at `pos` may have, given the number of bytes left (default: in `header`).
+        """Return the formats that the batch at `pos` may have.
 
-        A format with its magic byte at an unusual position is included only if its batch length fits.
+        `left` is the number of bytes left (default: in `header`).
+
+        A format that has its magic byte at a different position from others is included only if its batch length is
+        possible.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            return found  # the usual case
+            return found  # this is nearly always the case
         return [
             each
             for each in found
@@ -96,7 +99,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats whose magic byte fits at `pos`, regardless of the length."""
+        """Return the formats that have the magic byte found at `pos`. Their lengths are not checked."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)
@@ -106,7 +109,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Return whether the batch at `pos`, or the length in its header, is truncated."""
+        """Return whether the batch at `pos` is truncated, even so early that its length is incomplete."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
@@ -122,7 +125,7 @@ class FormatSet:
     def quickly(self) -> "BatchReader | None":
         """The native reader of batches, for reading without limits.
 
-        None if this set has no magic 2 format, or if the native engine can't distinguish that format from the others.
+        None if the set has no magic 2 format, or if the native engine can't tell that format from the others.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -137,15 +140,15 @@ class FormatSet:
 
     @cached_property
     def magics(self) -> str:
-        """The magic bytes as a string: `0, 1, 2 or 3`."""
+        """The magic bytes, as text: `0, 1, 2 or 3`."""
         *first, last = [str(each.magic) for each in self.formats]
         return f"{', '.join(first)} or {last}" if first else last
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """Matches positions where a batch with an offset below 2^56 may begin, by its length and its magic byte.
+        """Matches where length and magic byte suggest the beginning of a batch with an offset below 2^56.
 
-        None if the position of the length varies.
+        None if the length has no fixed position.
         """
         ways = []
         for each in self.formats:
@@ -180,7 +183,7 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """Return the requested formats; `auto` means v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
+    """Return the set of the requested formats. `auto` means v0, v1, v2 and v3. Raises FormatError like FormatSet."""
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
@@ -208,14 +211,14 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 
 def _is_findable(format: Format) -> bool:
-    """Return whether a magic byte identifies the format."""
+    """Return whether the format has a magic byte, by which it can be recognized."""
     positions = format.header_positions
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)
 
 
-# Formats by name. Generated formats are imported on demand.
+# Find formats by name. Generated formats are imported only when they are needed.
 #
-# Pass your own format as its class, or name it once with `register`.
+# To use a format of your own, pass its class, or give it a name with `register`.
 
 _formats: Final[dict[str, Format]] = {}
 
@@ -252,7 +255,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
 
 
 def register(source: "type[RecordFormat] | Layout") -> Format:
-    """Register a format of your own under its name. Raises FormatError if the name is taken."""
+    """Register a format of your own under its name. Raises FormatError if the name is already taken."""
     made = Format(source)
     if made.name in RECORD_FORMATS or _formats.get(made.name, made).layout != made.layout:
         raise FormatError(f"there is a record format {made.name} already; give yours another name")

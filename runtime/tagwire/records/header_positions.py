@@ -1,7 +1,7 @@
-"""The positions of length, magic byte and offsets in a format's batch headers.
+"""Where length, magic byte and offsets are in the batch headers of a format.
 
-Readers use them to test whether a batch begins at a position, and most tested positions are not batches. So the
-positions are computed once from the layout, and no batch is parsed for them.
+Readers test many positions for the beginning of a batch, and most of them are not one. To make that fast, these places
+are computed once from the layout, so a test does not need to parse a batch.
 """
 
 from struct import Struct
@@ -21,7 +21,7 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """The checksum of a format, with positions relative to the end of the length."""
+    """Where the checksum of a format is and what it covers, relative to the end of the length."""
 
     algorithm: str
     at: int
@@ -32,7 +32,7 @@ class ChecksumPosition(NamedTuple):
 
 
 class HeaderPositions:
-    """The positions of header fields in one format, in bytes from the beginning of a batch."""
+    """Where the header fields of one format are, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
         self._header = format.header
@@ -81,7 +81,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The length's type if it is a varint, or None."""
+        """The type of the length if that is a varint, else None."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -138,21 +138,21 @@ class HeaderPositions:
             return None
 
     def size(self, header: bytes, pos: int) -> int | None:
-        """Return the size of the batch at `pos` by its header, in bytes; None if the header is cut off."""
+        """Return the size of the batch at `pos` in bytes, according to its header; None if the header is truncated."""
         found = self.length(header, pos)
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return the size of the batch at `pos`, given its length and the position after the length."""
+        """Return the size of the batch at `pos`, given its length field and the position `behind` that field."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:
-        """Like `size`, but 0 if the header is cut off, or its length is too small for any batch."""
+        """Like `size`, but returns 0 if the header is truncated or the length is too small for any batch."""
         found = self.length(header, pos)
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, header: bytes, pos: int) -> bool:
-        """Return whether the header at `pos` has the format's magic byte in the right position."""
+        """Return whether the header at `pos` has the format's magic byte where it should be."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
@@ -163,12 +163,12 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the number of bytes that follow in the batch."""
+    """Return whether an item has the number of bytes that follow it in the batch."""
     return isinstance(item.type, Extent) and not item.type.of
 
 
 def _width(items: tuple[Item, ...]) -> int | None:
-    """Return the size of items of fixed width; None if any width varies."""
+    """Return the total size of these items; None if any of them varies in size."""
     width = 0
     for item in items:
         code = item.type.code if isinstance(item.type, Extent) else item.type

@@ -1,7 +1,7 @@
 """The headers of a record: a multimap of string keys, and a map of int keys. Source: the two drafts of KIP-82.
 
-`Headers` made from bytes parses them on first access, and returns the same bytes as long as nothing was added.
-`IntHeaders` are the headers of the first draft, with one value for each key.
+`Headers` that are made from bytes are parsed on first access, and return the same bytes unless a header is added.
+`IntHeaders` are the headers of the first draft, which have one value for each key.
 """
 
 import struct
@@ -28,14 +28,17 @@ class Headers:
     """Headers in order. A key may occur several times.
 
     `encoding` names the record format of the bytes: `kip82-str` (headers to the end, no null values), or `v2` and `v3`
-    (preceded by a count). A `ProducerRecord`'s headers have no format yet, so a null value raises an error when bytes
-    are requested, not when it is added. A `ConsumerRecord`'s headers do not change.
+    (preceded by a count). A `ProducerRecord`'s headers have no format yet, so an unsupported null value raises an error
+    only when the bytes are requested. A `ConsumerRecord`'s headers can't be changed.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Set the bytes to parse on first use. Raises FormatError if `encoding` is not a format with string keys."""
+        """Store bytes, which are parsed on first use.
+
+        Raises FormatError unless `encoding` is a format with string keys.
+        """
         _layout_of(format_of(encoding))
         self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None
@@ -45,7 +48,7 @@ class Headers:
 
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
-        """Return headers with these pairs."""
+        """Return headers that consist of these pairs."""
         made = cls(encoding=encoding)
         for key, value in header_pairs(headers):
             made.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
@@ -53,7 +56,7 @@ class Headers:
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
-        """Return the headers of a record that has no format yet; `frozen` headers reject `add`."""
+        """Return headers for a record without a format so far. If `frozen`, they reject `add`."""
         made = cls()
         made._is_loose = True
         for key, value in headers:
@@ -63,7 +66,7 @@ class Headers:
 
     @property
     def encoding(self) -> str:
-        """The record format of the bytes."""
+        """The name of the record format in which the bytes are encoded."""
         return self._encoding
 
     @property
@@ -71,7 +74,7 @@ class Headers:
         return _layout_of(format_of(self._encoding))
 
     def get(self, key: str) -> list[bytes | None]:
-        """Return the values of a key, in order. Raises DecodeError for invalid bytes."""
+        """Return all values of a key, in order. Raises DecodeError for invalid bytes."""
         return [value for name, value in self if name == key]
 
     get_all = get
@@ -89,16 +92,16 @@ class Headers:
             raise self._refused(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")
         owned = None if value is None else bytes(value)
         if not self._is_loose:
-            encode(self._layout, _value([(key, owned)]))  # raises EncodeError for an invalid header
+            encode(self._layout, _value([(key, owned)]))  # only to raise EncodeError for an invalid header
         self._entries = [*entries, (key, owned)]
         self._data = None
 
     def keys(self) -> list[str]:
-        """Return the distinct keys, in the order of their first appearance."""
+        """Return the keys without duplicates, in the order in which they first appear."""
         return list(dict.fromkeys(key for key, _ in self))
 
     def as_bytes(self, encoding: str | None = None) -> bytes:
-        """Return the original bytes if nothing was added, or the bytes in another encoding.
+        """Return the headers as bytes: the original ones if nothing was added, or in another encoding if one is given.
 
         Raises EncodeError for headers that the encoding can't represent.
         """
@@ -136,9 +139,9 @@ class Headers:
 
 
 class IntHeaders(Mapping[int, bytes | None]):
-    """Headers with int32 keys, one value for each; keys ascend as unsigned numbers. Lookups accept unsigned keys.
+    """Headers with int32 keys, one value each, in ascending order as unsigned numbers. Lookups accept unsigned keys.
 
-    The object is immutable: use `ProducerRecord.set_header`.
+    The object is immutable. To change the headers of a record, use `ProducerRecord.set_header`.
     """
 
     __slots__ = ("_values",)
@@ -160,12 +163,12 @@ class IntHeaders(Mapping[int, bytes | None]):
 
 
 def signed_key(key: int) -> int:
-    """Return an int key, which may be an unsigned number, as the int32 in a batch."""
+    """Return the int32 that batches store for an int key. The key may be given as an unsigned number."""
     return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
 
 
 def unsigned_key(key: int) -> int:
-    """Return the key as the unsigned number in the proposal's table."""
+    """Return a key as an unsigned number, as in the proposal's table."""
     return key & 0xFFFFFFFF
 
 
@@ -174,7 +177,7 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    """Return a layout for only the headers of a record."""
+    """Return a layout that contains only the headers of a record."""
     for item in format.record.items:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())
@@ -182,10 +185,10 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("its records have no headers", message_name=format.name, version=None, path="")
 
 
-# Header keys of KIP-82's first draft: the codecs of values in a register, and the reserved keys.
+# The header keys of KIP-82's first draft: the codecs of their values, and the reserved keys.
 #
-# Each member of a register has a codec. The reserved keys are in the proposal's own table, which is loaded only when a
-# key is set.
+# In an enum of header keys, each member has a codec.
+# The reserved keys are in the proposal's own table, which is loaded only when a key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
@@ -208,5 +211,5 @@ DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowEr
 
 
 def range_of(key: int) -> KeyRange | None:
-    """Return the reserved range that contains an unsigned key; None if there is none or the drafts are missing."""
+    """Return the reserved range that contains an unsigned key; None if there is none, or without the drafts package."""
     return next((each for each in reserved_keys() if key in each), None)

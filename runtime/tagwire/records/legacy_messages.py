@@ -1,10 +1,10 @@
 """Messages of magic 0 and 1: a single message as a record, and the messages in a wrapper.
 
-A wrapper is a message whose value is a compressed message set of the same magic. In magic 0 the offsets inside are
-absolute (or whatever a producer wrote). From magic 1 on they are relative: the wrapper's offset is the offset of its
-last message. Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on; as in Kafka, these are
-then the offsets of the messages. With append time, the wrapper's timestamp applies to all its messages. Old converters
-have written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
+A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
+absolute (or whatever the producer wrote). In magic 1, they are relative, and the wrapper's offset is that of its last
+message. Some clients write a wrapper with offset 0, whose messages have offsets 0, 1, 2 and so on; as in Kafka, these
+are then taken as they are. With append time, the wrapper's timestamp applies to all its messages. Old converters have
+written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
 KIP-32, KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
@@ -25,7 +25,7 @@ from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unp
 
 
 class MessageSet(RecordBatch):
-    """Uncompressed messages that were built together: one batch object, which encodes to consecutive messages."""
+    """Uncompressed messages that were built together. They are one batch object, but encode to consecutive messages."""
 
     __slots__ = ("_count",)
 
@@ -72,7 +72,7 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
-    """Return a message as a record."""
+    """Return a message as a `Record`."""
     attributes = header[format.fields["attributes"].name]
     return Record(
         offset,
@@ -86,7 +86,10 @@ def record_of(format: Format, header: dict[str, Any], offset: int, appended: int
 
 
 class Messages:
-    """The messages in a wrapper. Raises DecodeError or LimitError if its value isn't a message set of its magic."""
+    """The messages in a wrapper.
+
+    Raises DecodeError or LimitError if its value isn't a message set of the same magic.
+    """
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is called with an error that only a strict reader raises; None for a strict reader."""
+        """`deviated` is called with an error that a lenient reader tolerates. It is None for a strict reader."""
         self.format = format
         self.header = header
         self.offset = offset
@@ -132,11 +135,14 @@ class Messages:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The offsets of the first and the last message."""
+        """The offsets of the first and last message."""
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets, so that an invalid wrapper fails before it yields a record."""
+        """Read all messages and return their offsets.
+
+        So an invalid wrapper raises an error before yielding any record.
+        """
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -149,11 +155,11 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Return the messages as records with their own timestamps, even if append time replaces them."""
+        """Return the messages as records that keep their own timestamps, even if append time overrides these."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
-        """Read the messages with the native engine; return None if the engine can't."""
+        """Read the messages with the native engine. Returns None if that is not possible."""
         plans = self.format.plans
         if plans.records is None or self.is_mixed:
             return None
@@ -168,13 +174,13 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Continue with the interpreter at the message that the native engine rejected, to raise the exact error."""
+        """Called if the native engine rejects a message: read on with the interpreter, which raises the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the messages with their formats, from `pos` on, after `elements` earlier messages."""
+        """Yield each message from `pos` on, with its format. `elements` is the number of messages before it."""
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements
@@ -191,13 +197,16 @@ class Messages:
             index += 1
 
     def format_at(self, pos: int) -> Format:
-        """Return the format of the message at a position: the wrapper's, unless messages of both magics are mixed."""
+        """Return the format of the message at a position.
+
+        It is the wrapper's, unless the wrapper mixes magic 0 and 1.
+        """
         if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
             return self.format
         return format_of(_MIXED[magic])
 
     def refuse(self, path: str, found: str, expected: str) -> NoReturn:
-        """Raise DecodeError for this wrapper."""
+        """Raise a DecodeError that concerns this wrapper."""
         raise DecodeError(
             message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
         )

@@ -1,7 +1,7 @@
 """Format the records of a batch as JSON lines, in native code without objects.
 
-The caller handles records that native code rejects, and formats whose records differ in shape from magic 2:
-`tagwire.log.dump` makes the same lines from record objects.
+For records that native code rejects, and for formats whose records have other fields than magic 2, `tagwire.log.dump`
+makes the same lines from record objects.
 """
 
 from collections.abc import Callable, Generator
@@ -16,7 +16,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield chunks of lines that begin with `header`; return the number of records in them, or None for all.
+    """Yield chunks of lines that begin with `header`. Returns the number of records in them, or None for all.
 
     With `is_text`, the fields of a line are separated by tabs, and lines end with `header` and the names of the batch's
     and the record's attributes.
@@ -42,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # an older build, or one without native code
+    except ImportError:  # the installation is older, or has no native code
         return None
     return lines

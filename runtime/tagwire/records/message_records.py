@@ -1,11 +1,11 @@
 """Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-A spec names the format of a records field for each version (`recordFormats`), so the records of a message can be read,
-and converted for a peer with an older version. This module has no code for particular messages.
+For each version, a spec names the format of a records field (`recordFormats`). So the records of a message can be read,
+and converted for a peer that uses an older version. This module has no code for particular messages.
 
 Two rules of the protocol apply. A response may have records of a lower magic than the format of its version, as stored
-in the log, and its last batch may be truncated at the reader's limit. A request has only the format of its version, and
-whole batches.
+in the log, and its last batch may be truncated at the size that the reader requested. A request contains only whole
+batches in the format of its version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OF_THE_FIELD = ("v0", "v1", "v2")
 
 
 class MessageRecords:
-    """The records of one field of a message. Iteration reads its batches one by one."""
+    """The records in one field of a message. Iterating over it reads the batches one by one."""
 
     __slots__ = ("_only", "_partial", "data", "format", "holders", "limits", "path")
 
@@ -67,7 +67,7 @@ class MessageRecords:
         self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Yield the batches. Raises DecodeError, with the offset in `data`; LimitError."""
+        """Yield the batches. Raises LimitError, and DecodeError, whose offset is that in `data`."""
         formats = format_to_read(self.format, only=self._only)
         return read_batches(self.data, formats, self.limits, partial=self._partial)
 
@@ -85,10 +85,10 @@ def decode_records(
 ) -> Iterator[MessageRecords]:
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
-    `version`, by default the latest, is the version that the message was decoded in, which determines the records'
-    format. `format` overrides that format, for formats that no message spec names. With `partial`, by default in
-    responses, a truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no
-    format, UnsupportedVersionError, FormatError.
+    `version` is the version that the message was decoded in (default: the latest). It determines the format of the
+    records. `format` overrides it, for formats that no message spec names. With `partial`, by default in responses, a
+    truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no format,
+    UnsupportedVersionError, FormatError.
     """
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
@@ -111,11 +111,11 @@ def convert_records(
 ) -> tuple[M, tuple[RecordLoss, ...]]:
     """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is the version of that reader, whose format the spec names, or a format. `version` and `format` describe the
-    current records, as for `decode_records`. A batch that needs no conversion keeps its bytes: it already has that
-    format or, in a response, a lower magic. Markers and emptied batches that the format can't represent are left out
-    and reported, and so are truncated batches. Other fields are copied unchanged; `Message.losses` lists the fields
-    that the version does not have.
+    `to` is either a format, or the version of that reader, for which the spec names the format. `version` and `format`
+    describe the current records, as for `decode_records`. A batch that needs no conversion keeps its bytes: it already
+    has that format or, in a response, a lower magic. Markers and emptied batches that the format can't represent are
+    left out and reported, and so are truncated batches. Other fields are copied unchanged; `Message.losses` lists the
+    fields that the version does not have.
 
     With `on_loss="error"` the first loss raises an EncodeError. Raises DecodeError for invalid records, and otherwise
     the same errors as `decode_records`.
@@ -135,9 +135,10 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """Return the argument for `read_batches` for a field of this format; magic bytes tell the batches apart.
+    """Return the argument for `read_batches` for a field of this format.
 
-    With `only`, as in requests, no other format is accepted. Raises FormatError.
+    Batches in other formats are accepted as well, because their magic bytes differ, but not with `only`, as in
+    requests. Raises FormatError.
     """
     if format == "auto":
         return "auto"
@@ -151,12 +152,12 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
 
 
 def has_records_field(cls: type[Struct]) -> bool:
-    """Return whether a struct, or a struct in it, has a field for records."""
+    """Return whether a struct has a records field, directly or in a nested struct."""
     return any(_is_carrier(row) or (row.struct is not None and has_records_field(row.struct)) for row in cls.FIELDS)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a field to the format of its records: `format`, or the spec's format for a version."""
+    """Return a function from a field to the format of its records: `format`, or by default the one in the spec."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -164,7 +165,10 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield the field rows that name a record format in a version. Shared structs use their own version."""
+    """Yield each field for which the spec names a record format in this version.
+
+    Shared structs use their own versions.
+    """
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -199,7 +203,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """Yield the path of each records field that is not null, the structs around the field, and its row."""
+    """Yield each records field that is not null: its path, the structs around it, and its row."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name
@@ -223,7 +227,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """Converts one message for another reader; `losses` collects what is lost."""
+    """Converts the records in one message for another reader. `losses` collects what is lost."""
 
     def __init__(
         self,
@@ -242,7 +246,10 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the innermost struct with its records converted, or unchanged if nothing had to be converted."""
+        """Return the innermost struct with its records converted.
+
+        If nothing had to be converted, return it unchanged.
+        """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)
@@ -259,7 +266,7 @@ class _Conversion:
         return holders[-1].replace(**changes) if changes else holders[-1]
 
     def records(self, carried: MessageRecords, target: Format) -> Any:
-        """Return the bytes of a field in another format; if all batches may stay, the original bytes."""
+        """Return a field's records in another format. If no batch has to be converted, these are the original bytes."""
         parts: list[bytes] = []
         read, is_changed = 0, False
         for index, batch in enumerate(carried):
@@ -275,7 +282,7 @@ class _Conversion:
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
-        """Convert a batch to another format; return no bytes if the format can't represent the batch."""
+        """Convert a batch to another format. Returns no bytes if the format can't represent it."""
         why = left_out(batch, target)
         if why:
             self.losses.append(RecordLoss(at, len(batch), why))

@@ -1,7 +1,7 @@
 """Move records from one batch to another in native code, without objects.
 
-This works for formats whose records have the shape of magic 2 records with an attributes byte. For other formats, and
-for records that are not in normal form, the caller moves `Record` objects, which results in the same bytes.
+This works for formats whose records have the same fields as in magic 2, each with an attributes byte. For other
+formats, and for records that are not in normal form, the caller moves `Record` objects instead, with the same result.
 """
 
 from array import array
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 try:
     from tagwire._records import facts
-except ImportError:  # a build without native code
+except ImportError:  # the installation has no native code
     facts = None  # type: ignore[assignment]
 
 IS_LAST: Final = 1
@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not been moved yet, all in normal form."""
+    """The records of a batch that remain to be moved. All of them are in normal form."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -58,17 +58,17 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run until it is full, except records for whose fact bits `kept` has a 0."""
+        """Move records to a run until it is full. A record whose fact bits have a 0 in `kept` is dropped."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
-    """Return the records of a batch for native code; None if they must be read as objects.
+    """Return the records of a batch in a form that native code can move; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64: the offsets of records with IS_LAST. With `stored`, records keep their own
-    timestamps even if append time replaces them. None is also returned for a batch that can't be decompressed or has a
-    wrong count: reading its records as objects raises or reports the error.
+    `lasts` is a buffer of ascending int64 offsets; the records at these offsets get IS_LAST. With `stored`, records
+    keep their own timestamps even if append time overrides them. The result is also None for a batch that can't be
+    decompressed or has a wrong count, because reading its records as objects raises or reports the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -88,7 +88,10 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
-    """Return an empty run for the records of one batch. Timestamps are relative to the base, or the first record's."""
+    """Return an empty run for the records of one batch.
+
+    Timestamps are relative to `base_timestamp`; if that is None, to the first record's.
+    """
     from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)
@@ -108,7 +111,7 @@ _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """The data of a batch apart from its records."""
+    """Everything about a batch except its records."""
 
     format: str
     data: bytes
@@ -120,10 +123,11 @@ class BatchHeader(NamedTuple):
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return the header that together with the records gives the same batch; None if the bytes would differ.
+    """Return a header from which, with the records, the batch can be rebuilt exactly; None if that is impossible.
 
-    The bytes are rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one is beyond
-    `latest`, the highest that the columns hold (milliseconds). Raises DecodeError for records that can't be read.
+    To find out, the batch is rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one
+    is beyond `latest`, the highest that the columns hold (milliseconds). Raises DecodeError for records that can't be
+    read.
     """
     if not _is_plain(batch):
         return None
@@ -142,17 +146,17 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
 
 
 def _is_plain(batch: RecordBatch) -> bool:
-    """Return whether records are uncompressed, and consist of only offset, timestamp, key, value and headers."""
+    """Return whether the records are uncompressed and have only an offset, a timestamp, a key, a value and headers."""
     format = batch.record_format
     has_head = format.records is not None and batch.codec == "none"
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
-    """Return the original batch, from its header and records.
+    """Return the original batch, rebuilt from its header and records.
 
-    Raises DecodeError if the checksum does not match, or the header is invalid; EncodeError if the number or size of
-    the records differs, or the format can't represent them; FormatError.
+    Raises DecodeError if the checksum does not match, or if the header is invalid; EncodeError if the records differ in
+    number or size, or if the format can't represent them; and FormatError.
     """
     found = list(records)
     if header.timestamps is not None:
@@ -177,6 +181,6 @@ def _refuse(header: BatchHeader, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """Encode records for a batch with the header of `batch`."""
+    """Encode records for a batch that has the header of `batch`."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

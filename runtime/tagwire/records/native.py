@@ -1,8 +1,9 @@
-"""The native engine's plans for a format: its header, its records, and the messages in its wrappers.
+"""The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
 A record object differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers
-become pairs. `seen` describes this as a layout of the class `Record`; the rest works like the plans of messages.
-Without the native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
+become pairs. `seen` describes this as a layout of the class `Record`. Apart from that, the plans work like those of
+messages. Without the native engine, or for a format that it does not support, there are no plans, and the interpreter
+is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +38,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 
 
 class Plans:
-    """The native engine's plans for a format; None for parts that it does not support."""
+    """The native engine's plans for a format. A plan is None if the engine does not support that part."""
 
     header: "Plan | None" = None
     """The plan for everything but the records; for messages, the plan for the whole message."""
@@ -60,7 +61,7 @@ class Plans:
 
     @cached_property
     def outline(self) -> "Plan | None":
-        """The plan for the header that does not verify the checksum."""
+        """The plan that reads a header without verifying the checksum."""
         if self.header is None:
             return None
         from tagwire._engine import Plan
@@ -69,7 +70,7 @@ class Plans:
 
     @cached_property
     def quick(self) -> "Magic2 | None":
-        """The native functions that read or write a magic 2 batch in one call; None for other formats."""
+        """The native functions that read or write a whole v2 batch in one call; None for other formats."""
         from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
@@ -83,13 +84,13 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the inputs that the plan of the records needs."""
+        """Return the values that the plan for the records needs as input."""
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout of a record for the class `Record`; None if a required attribute is missing."""
+    """Return the layout of a record as the class `Record` shows it; None if a required attribute is missing."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -111,7 +112,7 @@ _OF_MESSAGES: Final = (("base_offset", "offset"), ("base_timestamp", "timestamp"
 
 def _seen_item(item: Item, names: dict[str, str]) -> Item:
     item = item.replace(name=names.get(item.name, item.name), relative_to="")
-    if item.compression is not None:  # compressed messages are wrappers, not records
+    if item.compression is not None:  # compressed messages are wrappers, so they are not records
         item = item.replace(compression=None)
     if item.name == "attributes":
         item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
@@ -126,13 +127,13 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of items that the given items depend on."""
+    """Return the names of the items on which the given items depend."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether an item is a single value, or the array of headers, whose elements are a key and a value."""
+    """Return whether an item is a single value or the array of headers, which consist of a key and a value."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -141,7 +142,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return how the attributes of `Record` are computed from the items."""
+    """Return how the attributes of `Record` are computed from the items of the encoded record."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -155,7 +156,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Encoded records, with the values for their batch header."""
+    """Encoded records, and the values that depend on them in the batch header."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 
@@ -166,7 +167,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine wrote nothing."""
+    """Why the native engine did not encode the records."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"
@@ -176,14 +177,14 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode one or more records with the native engine. Empty batches are not supported: their headers differ."""
+    """Encode records with the native engine. There must be at least one, because empty batches have other headers."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED
     inputs = plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     try:
         data, highest, is_unsure = plans.records.write(records, inputs)
-    except (OverflowError, TypeError):  # bases that are not 64-bit integers
+    except (OverflowError, TypeError):  # the base offset or timestamp is not a 64-bit integer
         return NativeResult.NONE_TRIED
     if data is not None:
         return _with_tops(plans.records, data, highest)
@@ -197,9 +198,9 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Return a collector that encodes records as they are added, beginning with `first`; None if that is impossible.
+    """Return a collector that encodes records as soon as they are added, starting with `first`; None if it can't.
 
-    The encoded records must not depend on anything that may still change, and must decode to equal records.
+    That is possible only if the bytes don't depend on settings that may still change, and decode to equal records.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):
@@ -209,7 +210,7 @@ def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp:
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     try:
         found = Gathering(plan, inputs)
-    except (OverflowError, TypeError):  # bases that are not 64-bit integers
+    except (OverflowError, TypeError):  # the base offset or timestamp is not a 64-bit integer
         return None
     return found if found.take(first) else None
 
@@ -225,11 +226,11 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # the engine raises an error if it can't read its own bytes
+    return iter(())  # the engine can read its own bytes; if not, it raises an error itself
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if only encoding them again can show it."""
+    """Return the size of a batch of the collected records; None if they would have to be encoded again to find out."""
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 
@@ -237,7 +238,7 @@ def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_
 def written_of(
     format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
-    """Return the bytes of the collected records; None if the bases have changed since collecting began."""
+    """Return the bytes of the collected records; None if the batch's base offset or timestamp has changed meanwhile."""
     plan = format.plans.records
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     assert plan is not None

@@ -1,7 +1,7 @@
-"""Add the records of a traced message as nodes: the batches of a field become children of its node.
+"""Add the records in a message to its trace: the batches in a records field become child nodes of the field.
 
-A trace shows a records field as bytes, because layouts end there. The spec names the records' format, so each batch is
-traced at its position, and every byte of the message still belongs to exactly one node.
+A trace shows a records field as plain bytes, because the layout of a message ends there. The spec names the format of
+the records, so each batch can be traced at its position. Every byte still belongs to exactly one node.
 """
 
 from typing import TYPE_CHECKING
@@ -30,12 +30,12 @@ def open_records(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Add the batches of a trace below the nodes of their fields, whose values become the number of batches.
+    """Add the batches to a trace, below the nodes of their fields. Each such node's value is then the batch count.
 
     `message` is the class of the body. `format` is the records' format if the spec names none, or to override the spec.
-    The last batch of a response may be cut off: it is shown as bytes. Invalid batches are shown up to the error, and
-    the first error becomes `Trace.error`; the rest of the message is still shown. Returns the trace. Raises FormatError
-    for an unknown format.
+    If the last batch of a response is truncated, it is shown as plain bytes. Invalid batches are shown up to the error,
+    and the first error becomes `Trace.error`; the rest of the message is still shown. Returns the trace. Raises
+    FormatError for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not has_records_field(message):
         return traced
@@ -66,7 +66,7 @@ def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
 
 
 class _Opened:
-    """The bytes of one records field; offsets are relative to the message."""
+    """The bytes of one records field. Offsets in its nodes are relative to the message."""
 
     def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
         self.node = node
@@ -79,7 +79,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Add the batches below the node, and the bytes left after the last whole batch."""
+        """Trace the batches, and add them to the node, followed by the bytes after the last whole batch."""
         place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
@@ -97,7 +97,7 @@ class _Opened:
         return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
-        """Return whether the remaining bytes are the beginning of a batch."""
+        """Return whether the rest of the bytes is the beginning of a truncated batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
         except DecodeError:
@@ -112,7 +112,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Return the error of a batch with its path and offset in the message."""
+    """Return the error of a batch, with its path and offset changed to those in the message."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

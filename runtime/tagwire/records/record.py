@@ -14,13 +14,13 @@ Headerset = tuple[Header, ...]
 
 
 class HeaderMap(tuple[Header, ...]):
-    """Headers from a mapping: a builder sorts them in the order that its format requires."""
+    """Headers that come from a mapping, and so have no order. A builder sorts them as its format requires."""
 
     __slots__ = ()
 
 
 def header_pairs(headers: Any) -> Headerset:
-    """Return headers as a tuple of key-value pairs. Raises EncodeError for anything but an iterable of pairs."""
+    """Return headers as a tuple of (key, value) pairs. Raises EncodeError if they are not an iterable of pairs."""
     path, found = "headers", headers
     with suppress(TypeError, ValueError):
         pairs = tuple(headers)
@@ -33,7 +33,7 @@ def header_pairs(headers: Any) -> Headerset:
 
 
 class Record:
-    """A record of a batch. Records compare by their attributes; changes to a record don't affect its batch."""
+    """A record of a batch. Records are compared by their attributes. Changing a record does not change its batch."""
 
     __slots__ = ("attributes", "headers", "key", "offset", "timestamp", "tombstone", "value")
 
@@ -67,7 +67,7 @@ class Record:
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":
-        """Return a copy with these attributes changed."""
+        """Return a copy in which these attributes are different."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         return Record(**values)
 

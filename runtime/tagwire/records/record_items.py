@@ -1,8 +1,8 @@
-"""Fast path in Python for records of magic 2 and 3, used without the native engine.
+"""A fast path in Python for records of magic 2 and 3. It is used if there is no native engine.
 
 Such a record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with
-varints. One-byte varints, the most frequent, are read without a function call. This module does not describe errors:
-the reader stops before an invalid record, and reading that record by the layout raises the exact error.
+varints. Most varints take one byte; these are read without a function call. This module does not describe errors.
+Instead, the reader stops before an invalid record, and then the layout reader raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ _RECORD: Final = [
 
 
 def fits(format: "Format") -> bool:
-    """Return whether records of this format have the shape that this module reads."""
+    """Return whether records of this format have the fields that this module reads."""
     items = format.record.items
     return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
 
@@ -69,13 +69,13 @@ def _has_headers(item: Item) -> bool:
 
 
 def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
-    """Return whether the records of a batch have an attributes byte."""
+    """Return whether the records of a batch with this header have an attributes byte."""
     condition = record.items[1].condition
     return condition is None or holds(condition, (header,))
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Yield records up to the first invalid record, and leave the walk's reader after the last valid record."""
+    """Yield records up to the first invalid one, and leave the walk's reader positioned after the last valid one."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
@@ -117,7 +117,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """Encode the records of a batch. Raises one of REFUSALS for anything but a valid `Record`."""
+    """Encode the records of a batch. Raises one of REFUSALS for anything that is not a valid `Record`."""
     out = bytearray()
     for record in records:
         body = bytearray()
@@ -159,7 +159,10 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a shortest-form zigzag varint of 32 bits, or 64 if `size` is 10; return it and the position after it."""
+    """Read a zigzag varint of 32 bits (64 if `size` is 10), in its shortest form.
+
+    Returns it and the position after it.
+    """
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

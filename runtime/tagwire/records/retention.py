@@ -6,11 +6,11 @@ from tagwire.records.record import Record
 
 
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
-    """Return whether compaction keeps a record, according to its format.
+    """Return whether compaction keeps a record, by the rules of its format.
 
-    `is_latest` means that no later record has the same key. Formats with a tombstone bit decide by the bit alone, all
-    others by the null value. A new record without a flag has the flag that it will be written with
-    (`Record.is_tombstone`). Without `is_compacted`, all records are kept.
+    `is_latest` means that no later record has the same key. In formats with a tombstone bit, only the bit decides; in
+    all others, a null value does. A new record without a flag is treated as if it had the flag that it will be written
+    with (`Record.is_tombstone`). Without `is_compacted`, all records are kept.
     """
     if not is_compacted:
         return True

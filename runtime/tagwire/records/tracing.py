@@ -1,4 +1,4 @@
-"""Trace batches, each separately, so that offsets count from the beginning of the batch."""
+"""Trace batches. Each one gets its own trace, in which offsets count from the beginning of the batch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,9 @@ from tagwire.wire.buffers import as_bytes
 def trace_batches(
     data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Trace]:
-    """Yield the trace of each batch in `data`. The trace of an invalid batch is the last and extends to the end.
+    """Yield the trace of each batch in `data`.
+
+    The trace of an invalid batch is the last one, and covers the rest of `data`.
 
     `format` and `only` are as for `tagwire.records.read_batches`. Raises FormatError.
     """
@@ -37,7 +39,7 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Return the error; add the names of other formats in which the bytes are a valid batch."""
+    """Return the error with a hint that names other formats in which the bytes are a valid batch, if there are any."""
     if not names:
         return error
     return DecodeError(

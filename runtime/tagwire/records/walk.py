@@ -1,9 +1,8 @@
-"""Read the records of a batch one after the other, by the layout.
+"""Read the records of a batch one at a time, by the layout.
 
-Records are read one at a time, so that even a batch of a million tiny records takes the memory of one record. The
-native engine reads them by its plan; without it, a fast path in Python reads records of the magic 2 shape. Neither
-tracks positions: when they reject a record, the layout's interpreter continues at that record and raises the exact
-error.
+So even a batch of a million tiny records needs the memory for only one of them. The native engine reads them by its
+plan; without it, a fast path in Python reads records that have the fields of magic 2. Neither tracks positions: when
+they reject a record, the layout's interpreter continues at that record and raises the exact error.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +23,10 @@ from tagwire.wire.compression import DecompressionError, unpack_in_place
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
-    """Return decompressed data, read-only; `offset` is its position in the input. Raises DecodeError, LimitError."""
+    """Return the decompressed data, read-only. `offset` is the position of `data` in the input.
+
+    Raises DecodeError, LimitError.
+    """
     try:
         return unpack_in_place(codec, data, limits)
     except DecompressionError as fault:
@@ -42,8 +44,8 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 class Walk:
     """Iterates over the records of one batch.
 
-    `data` from `pos` to `end` are the decompressed records; `compressed_at` is the position of the compressed records
-    in the input, or None.
+    The decompressed records are in `data` from `pos` to `end`. `compressed_at` is the position of the compressed
+    records in the input; None if they are not compressed.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None without one. Raises DecodeError if the bytes can't hold as many."""
+        """Return the record count in the header, or None. Raises DecodeError if there are too few bytes for it."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -102,7 +104,9 @@ class Walk:
         return self.in_python() if reading is None else reading
 
     def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
-        """Yield the records as Kafka does. `deviated` is called with the first error that a strict reader raises.
+        """Yield the records as Kafka would read them.
+
+        `deviated` is called with the first error that a strict reader would raise.
 
         Raises DecodeError for records that Kafka rejects, LimitError.
         """
@@ -131,12 +135,12 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """The base offset and base timestamp of the records, and whether all records have that timestamp."""
+        """The base offset, the base timestamp, and whether the latter is the timestamp of all records."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records without the native engine: on the fast path as far as possible, then by the layout."""
+        """Yield the records without the native engine: on the fast path as far as possible, the rest by the layout."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -149,15 +153,15 @@ class Walk:
         yield from self.by_layout(index, self.reader.pos, count or 0)
 
     def bounds_records(self) -> bool:
-        """Return whether there are limits that the fast path does not enforce."""
+        """Return whether there is a limit that the fast path does not check."""
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
         """Yield the records from `index` on with the layout interpreter.
 
-        `elements` is the number of elements counted so far, or given by the header. `good` has the known results for
-        arrays in the invalid record.
+        `elements` is the number of elements counted so far, or stated in the header. `good` has what is already known
+        about arrays in the invalid record.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -174,7 +178,7 @@ class Walk:
         reader.exhausted("the batch" if reader.compressed_at is None else "the compressed bytes")
 
     def record(self, value: dict[str, Any]) -> Record:
-        """Return a record from its field values."""
+        """Make a record from its field values."""
         timestamp = self.appended
         if timestamp is None:
             timestamp = self.base_timestamp + value["timestamp_delta"]
@@ -194,12 +198,12 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Return whether a number fits into 64 bits. The sum of a base and a delta may be too large."""
+    """Return whether a number fits into 64 bits. The sum of a base and a delta might not."""
     return -(1 << 63) <= number < 1 << 63
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return a record's attributes without the bits that have a name in its format."""
+    """Return a record's attributes without those bits that its format names."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes
@@ -212,7 +216,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, which may be stored as a delta; for a message, its own timestamp."""
+    """Return the highest timestamp of a batch, whose header may store it as a delta; for a message, its timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

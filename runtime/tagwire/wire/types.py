@@ -20,7 +20,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
+# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final

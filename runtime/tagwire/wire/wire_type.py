@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Type checkers treat this name as true. Importing it from `typing` takes longer than loading tagwire's whole core.
+# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
