@@ -1,7 +1,6 @@
-"""Run the command line as `python -m tagwire`, for environments in which the `tagwire` script is not on PATH.
+"""Run the command line as `python -m tagwire`, for environments without the `tagwire` script on PATH.
 
-The command line depends on third-party libraries, so the runtime must not import it. This module runs it by its package
-name instead.
+The command line needs third-party libraries, so the runtime must not import it. This module runs it by name.
 """
 
 import runpy

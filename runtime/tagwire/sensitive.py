@@ -1,8 +1,7 @@
-"""Hide sensitive values: fields that specs mark as `sensitive` are hidden in output for people.
+"""Hide the values of fields that specs mark as `sensitive`, wherever values are shown to people.
 
-`repr`, notebook tables, annotated bytes and errors are often pasted into tickets,
-so they show such values only on request. The values that programs read (attributes,
-`encode`, `to_json`) are not changed.
+`repr`, notebook tables, annotated bytes and errors are often pasted into tickets, so they contain such values only on
+request. The values that programs read (attributes, `encode`, `to_json`) are not changed.
 """
 
 from collections.abc import Callable, Generator
@@ -24,7 +23,7 @@ _is_asked: Final = ContextVar("showing_sensitive", default=False)
 
 
 class Hidden:
-    """An object that replaces a sensitive value in output."""
+    """A placeholder for a sensitive value in a `repr`."""
 
     def __repr__(self) -> str:
         return HIDDEN
@@ -36,7 +35,7 @@ def hides() -> bool:
 
 
 def without_frames(function: F) -> F:
-    """Drop the traceback of a function's errors: debuggers and reports print the values in its frames."""
+    """Drop the traceback from a function's errors, because debuggers and crash reports show local variables in it."""
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
@@ -51,7 +50,7 @@ def without_frames(function: F) -> F:
 
 @contextmanager
 def showing_sensitive() -> Generator[None]:
-    """Show sensitive values inside this context: in `repr`, tables, traces and errors of this thread or task."""
+    """Show sensitive values within this context: in `repr`, tables, traces and errors of the current thread or task."""
     token = _is_asked.set(True)
     try:
         yield

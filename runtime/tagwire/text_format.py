@@ -1,7 +1,7 @@
 """Short forms of values, for error messages and annotated dumps.
 
-They are never long and never raise an error: reporting a bad value must not fail because of the value, and must not
-copy a megabyte of it.
+They are never long, and making them never raises an error: reporting a bad value must not fail because of that value,
+and must not copy a megabyte of it.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,19 @@ def count(number: int, noun: str) -> str:
 
 
 def a_kind(kind: str) -> str:
-    """Return the name of a message kind with its article: `a request`, `data`."""
+    """Return the name of a message kind with an article, if it needs one: `a request`, `data`."""
     return kind if kind in ("data", "metadata") else f"a {kind}"
 
 
 def shown(value: object) -> str:
-    """Return a value in at most about 60 characters: strings quoted, bytes as their length and first bytes."""
+    """Return a value in about 60 characters or less.
+
+    Strings are quoted, and bytes are shown by length and first bytes.
+    """
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):
-        # Not repr: Python refuses to print an int of more than 4300 digits.
+        # Don't call repr for a large int: Python refuses to print more than 4300 digits.
         return int.__repr__(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
     if isinstance(value, str):
         return (
@@ -62,15 +65,15 @@ def _shown_bytes(view: memoryview) -> str:
 
 
 def encodable(text: str) -> str:
-    """Replace characters that UTF-8 can't encode by `?`: file names and JSON may have lone surrogates."""
+    """Replace characters that UTF-8 can't encode with `?`. File names and JSON may contain lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
 def printable(text: str, *, keep: str = "") -> str:
     """Return the string with Python escapes for unprintable characters, except those to keep.
 
-    These are control characters, among them ESC, DEL and C1; line breaks; marks that change the
-    text direction; and bytes of names that are not UTF-8.
+    Unprintable are: control characters (such as ESC, DEL and C1), line breaks, marks that change the text direction,
+    and the bytes of file names that are not UTF-8.
     """
     if text.isprintable():
         return text
@@ -78,7 +81,10 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def printable_json(text: str) -> str:
-    """Return a JSON string with JSON escapes for unprintable characters; its value and line breaks are unchanged."""
+    """Return JSON with escapes in place of unprintable characters.
+
+    This changes neither its value nor its line breaks.
+    """
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)
@@ -90,9 +96,9 @@ def _json_escape(character: str) -> str:
 
 
 def suggestion(name: object, names: Iterable[str], otherwise: str | None = None, *, most: int = 1) -> str:
-    """Return `did you mean 'x'?` with at most `most` of the `names` that are close to `name`, ignoring case.
+    """Return `did you mean 'x'?` with those `names` that are similar to `name` (ignoring case), but at most `most`.
 
-    If no name is close, return `otherwise`, or by default all names: `there are x, y`.
+    If no name is similar, return `otherwise`; by default, that lists all names: `there are x, y`.
     """
     from difflib import get_close_matches
 
@@ -106,13 +112,13 @@ def suggestion(name: object, names: Iterable[str], otherwise: str | None = None,
 
 
 def near(name: object, names: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` if one of `names` is close to `name`, else ""."""
+    """Return `; did you mean 'x'?` if one of `names` is similar to `name`, else ""."""
     text = suggestion(name, names, "")
     return f"; {text}" if text else ""
 
 
 def ranges(numbers: list[int]) -> str:
-    """Format ascending numbers with consecutive ones as ranges: `[0, 1, 2, 5]` as `0-2, 5`."""
+    """Format ascending numbers, with runs of consecutive ones as ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
     texts: list[str] = []
     first = last = None
     for number in [*numbers, None]:

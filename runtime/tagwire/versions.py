@@ -20,10 +20,9 @@ HIGHEST: Final = 32767
 
 
 class Versions:
-    """A range of versions, both ends included; immutable and hashable.
+    """A range of versions, including both ends. Immutable and hashable.
 
-    `str()` gives the canonical string (`none`, `N`, `N+`, `N-M`), and
-    `Versions.parse` reads it back.
+    `str()` gives the canonical string (`none`, `N`, `N+`, `N-M`), which `Versions.parse` can read again.
     """
 
     __slots__ = ("highest", "lowest")
@@ -35,7 +34,7 @@ class Versions:
     """The highest version; -1 in the empty range."""
 
     def __init__(self, lowest: int, highest: int) -> None:
-        """Make the range `lowest` to `highest`; empty if `lowest > highest`.
+        """Make the range from `lowest` to `highest`. It is empty if `lowest > highest`.
 
         Raises VersionsError if a bound is outside 0 to 32767.
         """
@@ -48,7 +47,7 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Parse `none`, `N`, `N+` or `N-M`, with N and M in 0 to 32767; outer blanks are allowed.
+        """Parse `none`, `N`, `N+` or `N-M`, with N and M from 0 to 32767. Leading and trailing blanks are ignored.
 
         Raises VersionsError for anything else. `3-1` is read as the empty range.
         """
@@ -96,7 +95,7 @@ class Versions:
         return Versions(common.highest + 1, self.highest)
 
     def __le__(self, other: Versions) -> bool:
-        """Return whether `other` has all versions of this range."""
+        """Return whether all versions of this range are also in `other`."""
         return not self or (other.lowest <= self.lowest and self.highest <= other.highest)
 
     def __eq__(self, other: object) -> bool:

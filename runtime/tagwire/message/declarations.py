@@ -4,8 +4,8 @@
         member_id: str = field("MemberId", "string", "3+", default="")
         \"\"\"The ID that the coordinator gave the member.\"\"\"
 
-`data_class` takes the declarations out of the class body, because a slot can't have the name of a class attribute, and
-makes a plain class with slots. The field table and the constructor are made from the declarations on first use
+`data_class` makes a plain class with slots. It removes the declarations from the class body, because a slot can't have
+the same name as a class attribute. The field table and the constructor are made from the declarations on first use
 (`tagwire.message.binding`), so that importing a module costs little.
 """
 

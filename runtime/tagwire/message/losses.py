@@ -163,7 +163,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # The innermost handler catches the exception, so `value` is the rejected value.
+            # The innermost of the nested calls catches the exception, so `value` is exactly the rejected value.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

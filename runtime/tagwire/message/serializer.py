@@ -136,7 +136,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """A serializer that uses the layout, for message classes without generated ones, such as hand-written classes."""
+    """A serializer that works by layout, for message classes without generated serializers, such as your own."""
 
     __slots__ = ()
 

@@ -276,7 +276,7 @@ class BatchBuilder:
             self._records = following
 
     def build_run(self, run: "RecordRun") -> RecordBatch:
-        """Return a batch of already encoded records (`tagwire.records.moving`), with this builder's base offset."""
+        """Return a batch of already encoded records (`tagwire.records.moving`) that has this builder's base offset."""
         self.check()
         self.base_timestamp = run.base_timestamp
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
@@ -338,7 +338,7 @@ class BatchBuilder:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)
 
     def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError for a base offset that messages can't have, or a last offset below the last record's."""
+        """Raise EncodeError for a base offset that a message set can't have, or for too low a last offset."""
         is_message = self.format.records is None and self.compression == "none"
         if is_message and self.base_offset not in (None, first):
             self.fail("base_offset", f"is {self.base_offset}, but a message set begins with its first message, {first}")
@@ -412,7 +412,7 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python: by the fast path, or by the layout, which raises the exact error."""
+        """Encode the records in Python: by the fast path, or else by the layout, which raises the exact error."""
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):

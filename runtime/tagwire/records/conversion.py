@@ -196,7 +196,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the offsets and timestamps that the batch header sets independently of the first and last record."""
+        """Return the offsets and timestamps that the header stores apart from those of the first and last record."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
@@ -303,7 +303,7 @@ def _range(format: Format, role: str) -> tuple[int, int]:
 
 
 def header_rules(format: Format) -> tuple[type, bool, Order | None]:
-    """Return the type of a format's header keys, whether header values may be null, and the order of headers."""
+    """Return a format's rules for headers: the type of keys, whether values may be null, and the order."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
         return str, False, None

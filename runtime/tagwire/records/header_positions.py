@@ -63,7 +63,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The positions as the native header search expects them; None if that search does not support the length."""
+        """The positions in the form that the native header search takes; None if the length is of another kind."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
@@ -113,7 +113,7 @@ class HeaderPositions:
     # ------------------------------------------------------------ batches
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the length in the header at `pos`, and the position after it; None if the header is cut off."""
+        """Return the batch length in the header at `pos`, and the position after it; None if it is truncated."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at

@@ -182,7 +182,7 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a field to the format of its records; `version` defaults to the message's latest."""
+    """Like `formats_by_row`, but a `version` of None is the latest, and errors are raised if no format is known."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)

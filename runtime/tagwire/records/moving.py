@@ -99,12 +99,12 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 
 # Split a batch into its header bytes and its records, and rebuild the batch from both.
 #
-# This serves programs that keep records in columns and need the exact batches back. The header has values that don't
-# follow from the records (producers, horizons, offsets left by compaction), so its bytes are kept; its checksum then
-# proves that the records are the original ones.
+# This is for programs that keep records in columns but need the exact batches back.
+# The header's bytes are stored, because some values don't follow from the records: producers, horizons, former offsets.
+# When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 #
-# Some batches must be kept whole: compressed batches, because their bytes depend on the compression library and its
-# version; messages, which have no batch header; and records with values that `Record` can't represent.
+# Some batches can only be stored whole: messages, which have no batch header; records that `Record` can't represent;
+# and compressed batches, whose bytes depend on the version of the compression library.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")

@@ -63,7 +63,7 @@ class Record:
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether compaction treats the record as a delete: the flag or, without a flag, a null value."""
+        """Whether compaction treats the record as a delete: by the flag or, without one, by a null value."""
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":

@@ -1,8 +1,8 @@
 """Paths to fields, checked against a message class: `brokers[].host`.
 
-A path names attributes of the data classes, separated by dots. `[]` after an array enters its elements. Paths with
-common first steps become one tree of steps, which guides the traversal of the bytes. The tree does not depend on
-versions.
+A path names attributes of the data classes, separated by dots. `[]` after an array enters its elements. All paths
+together form a tree, in which paths with the same first names share nodes (`Step`). The tree guides the traversal of
+the bytes, and is the same for all versions.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 
 class SelectionError(TagwireError, ValueError):
-    """A path that does not exist in the message, or paths that can't be selected together."""
+    """A path does not exist in the message, or two paths can't be selected together."""
 
 
 class NoPathError(SelectionError):
-    """A string that is not a path in any message."""
+    """A string can't be a path in any message."""
 
 
 class Step:
-    """A field that paths go through, or end at.
+    """A field that paths lead through, or end at.
 
-    `each` enters the elements of an array, and `is_row` means that each
-    element is a row. `column` is the number of the path that ends here, or
-    None; `columns` are the numbers of all paths through this step. `steps` are
-    the next steps, by attribute.
+    With `each`, paths enter the elements of the array; with `is_row`, each element is a row. `column` is the number of
+    the path that ends here, or None; `columns` has the numbers of all paths that lead here. `steps` has the next steps,
+    by attribute name.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
@@ -55,10 +54,9 @@ class Step:
 class Paths:
     """The paths of a selection.
 
-    `root` is the tree of their steps. `way` has the steps to the innermost
-    array that all paths share: its elements are the rows. Without such an
-    array, or with `whole`, the message is the only row. `fields` has the field
-    table row of each path's last field.
+    `root` is the tree of their steps. `way` leads to the innermost array that all paths enter: its elements are the
+    rows. If there is no such array, or with `whole`, the message is the only row. `fields` has the field table row of
+    each path's last field.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
@@ -86,7 +84,8 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            owner = field.struct if field.type.count("[]") == each else None  # arrays have no fields
+            # an array itself has no fields, only its elements do
+            owner = field.struct if field.type.count("[]") == each else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
                 self._refuse_overlap(text, known)
@@ -121,7 +120,7 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """Return the field that a step names; `owner` is None after a value without fields."""
+    """Return the field that a step of a path names. `owner` is None if the step before it has no fields."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:
@@ -154,6 +153,6 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
 def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
     for step in way:
-        assert owner is not None  # a path can't continue after a value without fields
+        assert owner is not None  # a path can't continue after a field that has no fields itself
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
     return owner if way else None

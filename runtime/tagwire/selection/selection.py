@@ -1,8 +1,7 @@
-"""`tagwire.select`: read chosen fields of a message in its bytes, and rewrite them.
+"""`tagwire.select`: read or rewrite chosen fields of encoded messages.
 
-A selection is made once, for all versions of a message. Its plan for a version
-is made when that version is first used and never changes, so threads can share
-the selection.
+A selection is made once, for all versions of a message. A plan for each version is made when the version is first used,
+and never changes, so threads can share the selection.
 """
 
 from __future__ import annotations
@@ -25,16 +24,14 @@ if TYPE_CHECKING:
 
 
 def select(message: type[Message], *paths: str) -> Selection:
-    """Select fields of a message class, to read and rewrite in bytes of any version.
+    """Select fields of a message class, in order to read or rewrite them in encoded messages of any version.
 
-    A path consists of attribute names, with `[]` after an array to enter its
-    elements: `topics[].partitions[].leader_id`. Raises SelectionError for a path that
-    no version has, and for paths that overlap.
+    A path consists of attribute names, with `[]` after an array to enter its elements:
+    `topics[].partitions[].leader_id`. Raises SelectionError for a path that no version has, and for paths that overlap.
 
-    The rows are the elements of the innermost array that all paths enter; without
-    such an array, the message is the only row. With one path, a row is its value; with
-    several, a tuple of their values. A path that enters a further array gives a list
-    with a value for each element.
+    The rows are the elements of the innermost array that all paths enter. If there is no such array, the message is the
+    only row. With one path, a row is its value; with several, a tuple of their values. If a path enters another array
+    inside a row, its value is a list with an item for each element.
     """
     if not paths:
         raise SelectionError(f"{message.NAME}: give one path or more")
@@ -60,11 +57,14 @@ class Selection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row of the last field of each path."""
+        """For each path, the field table row of the field that it ends at."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return the version of the struct that has each path's last field; a shared struct has its own versions."""
+        """For each path, return the version of the struct that contains its last field.
+
+        Shared structs have own versions.
+        """
         found: list[int | None] = []
         for trail in self._paths.trails:
             at: int | None = version
@@ -82,15 +82,15 @@ class Selection:
     def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
         """Return the rows of the message from `offset` to the end of `data` (any bytes-like object).
 
-        The whole message is checked as strictly as by `Message.decode`, with the same
-        errors. A field that the version does not have gets its default. Values are the same
-        as in `decode`; after a null they are None. Raises DecodeError, UnsupportedVersionError.
+        The whole message is checked as strictly as by `Message.decode`, with the same errors. Values are the same as
+        well: a field that the version does not have has its default. Fields inside a null are None. Raises DecodeError,
+        UnsupportedVersionError.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows
 
     def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
-        """Return the rows as `read` does, but with tuples of one value for a single path."""
+        """Return the same rows as `read`, but as tuples even if there is only one path."""
         buf = as_bytes(data)
         plan = self._plan(version)
         rows = None if plan is None else plan.read(buf, offset, limits)
@@ -106,16 +106,14 @@ class Selection:
         offset: int = 0,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return `data` with new values: `function(*row)` returns them, or `tagwire.DROP` to remove the row's element.
+        """Return `data` with new values. `function(*row)` returns them, or `tagwire.DROP` to remove the row.
 
-        Everything else is copied byte for byte, including unknown tagged fields;
-        lengths, counts and sizes are adapted. With one path the function returns the
-        value, with several a tuple. `append` has rows for the end of the array: an
-        element, or the values of a new element.
+        Everything else is copied byte for byte, including unknown tagged fields; lengths, counts and sizes are adapted.
+        With one path the function returns the value, with several a tuple. `append` has rows to add at the end of the
+        array: each is an element, or the values for a new element.
 
-        Raises the errors of `read`, and EncodeError for a value that the version can't
-        represent. A new value for a field that the version does not have is rejected,
-        or dropped if the field is `ignorable`.
+        Raises the errors of `read`, and EncodeError for a value that the version can't represent. A new value for a
+        field that the version does not have is rejected, or dropped if the field is `ignorable`.
         """
         buf = as_bytes(data)
         changes = Changes(self._paths, version, function, append)
@@ -135,7 +133,7 @@ class Selection:
         return made
 
     def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Reject new values that break a rule over several fields, which can't be checked for each value alone."""
+        """Reject new values that together break a rule, such as that of a union. Single values were checked before."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:
@@ -143,9 +141,10 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
-        """Return the native engine's plan for a version, or None."""
+        """Return the native engine's plan for a version, or None if there is none."""
         if version not in self._plans:
-            self._plans.setdefault(version, self._made(version))  # all threads share the first plan
+            # if several threads got here, they all use the first plan
+            self._plans.setdefault(version, self._made(version))
         return self._plans[version]
 
     def _made(self, version: int) -> Choosing | None:

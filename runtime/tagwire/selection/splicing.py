@@ -1,9 +1,9 @@
-"""Put new values into existing bytes, by layout. Everything that is not on the path to a change is copied.
+"""Put new values into encoded bytes, by layout. Everything that is not on the path to a change is copied.
 
 The bytes were read strictly, so they are valid. This module reads them again with the new values of the rows. Values
-are written by the same writer that encodes messages, so `encode` and this module reject the same values. Counts, and
-the section of a tagged field, are adapted to the change. A tagged field that gets its default is left out, as by
-`encode`, and a tagged field that was absent is inserted.
+are written by the same writer that encodes messages, so `encode` and this module reject the same values. Counts and
+sections of tagged fields are adjusted. As in `encode`, a tagged field is left out if it gets its default; it is
+inserted if it was absent and gets another value.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """Copies the input in one pass, with the new values. All input before `copied` is already in the output."""
+    """Copies the input in one pass, replacing values. All input before `copied` has already been handled."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -54,7 +54,7 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Copy the bytes before `to` that are not in the output yet."""
+        """Copy the input up to `to`, except what has been copied already."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 
@@ -67,7 +67,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Splice the paths through `step` into a struct."""
+        """Splice a struct: its fields on the paths through `step` get new values."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -84,7 +84,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Reject new values for fields that this version does not have, as `encode` does."""
+        """Reject new values for fields that this version does not have, under the same rules as `encode`."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -117,7 +117,7 @@ class _Splicer(LayoutReader):
             self.writer.value(type, new, self.out)
 
     def refuse_in_null(self, step: Step, cells: Cells) -> None:
-        """Reject a change to a value inside a struct or array that is null."""
+        """Reject a change to a value inside a struct or array, because that is null."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
@@ -126,7 +126,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ arrays
 
     def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
-        assert type.length is not None  # messages have no arrays without a count
+        assert type.length is not None  # all arrays in messages have a count
         start = self.pos
         count = self.length(type.length)
         if step.is_row:
@@ -177,7 +177,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def refuse_other_count(self, count: int, new: Any) -> None:
-        """Reject a list without a value for each element, because the other fields of a new element are unknown."""
+        """Reject a list that does not have one value per element, as the other fields of a new element are unknown."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
@@ -188,7 +188,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ tagged fields
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """Splice the tagged fields of a struct; the section is rewritten if one of them changes."""
+        """Splice the tagged fields of a struct. If one of them changes, the whole section is written anew."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}
@@ -219,7 +219,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each entry; the position is then at the entry's data."""
+        """Yield the tag and size of each entry. Meanwhile, the position is at the entry's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -229,7 +229,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """Return the data of a tagged field that is present; None to leave it out."""
+        """Return the new data of a tagged field that is present, or None to leave the field out."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -249,7 +249,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """Return the data of a tagged field that was absent; None if it stays absent."""
+        """Return the data of a tagged field that was absent, or None if it should stay absent."""
         value = self.made(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 
@@ -259,7 +259,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return a field's default with the new values of a row in it, for a field that has no bytes in the input."""
+        """Return the value of a field that is not in the input: its default, with a row's new values put into it."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:
@@ -277,13 +277,13 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value stays the same; `value` is read again, because callers may modify a struct in place."""
+    """Return whether a value stays the same. The original is read again, as callers may modify a struct in place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the read and the new values of one element; empty if the element contains the rows."""
+    """Return the values of one element, old and new, by path; empty if the rows are inside this element."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

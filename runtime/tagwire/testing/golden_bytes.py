@@ -1,4 +1,4 @@
-"""Golden bytes: a message in a version and its bytes, compared in both directions."""
+"""Golden bytes: compare a message with its expected bytes, by both encoding and decoding."""
 
 import re
 from typing import Any, Final
@@ -16,11 +16,11 @@ _COMMENT: Final = re.compile("#.*")
 def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
     """Assert that the message encodes to these bytes, and that they decode to the message.
 
-    `expected` is bytes, or hex digits with any white space between them; `#` begins a comment up to the end of its
-    line. Raises AssertionError with both sides, each byte next to its meaning; EncodeError or UnsupportedVersionError
-    for a message that the version can't represent, and ValueError for invalid hex.
+    `expected` is bytes or a string of hex digits, in which whitespace and comments (`#` to the end of a line) are
+    ignored. Raises AssertionError, which shows both sides with the meaning of each byte; EncodeError or
+    UnsupportedVersionError if the version can't represent the message; and ValueError for invalid hex.
     """
-    __tracebackhide__ = True  # pytest then shows the line of the test
+    __tracebackhide__ = True  # makes pytest show the line of the test instead
     data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))
     cls = type(message)
     encoded = message.encode(version)
@@ -48,5 +48,5 @@ def _first_difference(encoded: bytes, expected: bytes) -> str:
 
 
 def _annotated(cls: type[Message], data: bytes, version: int) -> str:
-    with showing_sensitive():  # test data are not secret
+    with showing_sensitive():  # test data is not secret
         return annotate(trace(cls, data, version))

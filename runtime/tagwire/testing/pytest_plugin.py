@@ -4,9 +4,9 @@
     make_mock_peer      a function that starts more peers, such as one for each broker
     mock_peer_registry  Kafka's messages; override it for your own messages
 
-After the test, the peers are closed, and the test fails if a peer had problems: requests that no rule answers, script
-errors, bytes that are not frames. pytest finds the plugin if tagwire is installed, so the plugin imports only pytest
-until a fixture is used.
+After the test, the peers are closed, and the test fails if one had problems: requests that no rule answers, script
+errors, or bytes that are not frames. pytest loads this plugin whenever tagwire is installed, so nothing but pytest is
+imported until a fixture is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["make_mock_peer", "mock_peer", "mock_peer_registry"]
 
 @pytest.fixture
 def mock_peer_registry() -> Registry:
-    """The messages of `mock_peer`: Kafka's. Override it for your own protocol."""
+    """The registry of the messages that `mock_peer` uses. These are Kafka's, unless you override this fixture."""
     from tagwire.frames.known_packages import kafka_messages
 
     return kafka_messages()
@@ -54,5 +54,5 @@ def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockP
 
 @pytest.fixture
 def mock_peer(make_mock_peer: Callable[..., MockPeer]) -> MockPeer:
-    """A mock peer that listens at `mock_peer.address`."""
+    """A running mock peer. Its address is `mock_peer.address`."""
     return make_mock_peer()

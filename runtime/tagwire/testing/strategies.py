@@ -1,7 +1,9 @@
-"""Hypothesis strategies for messages, made from layouts: the version can represent every generated message.
+"""Hypothesis strategies for messages.
 
-Only fields of the version are generated; other fields have their defaults. So each message can be encoded, and decoding
-returns an equal message.
+They are made from layouts, so a version can represent all messages generated for it.
+
+Only fields that the version has are generated; other fields keep their defaults. So each message can be encoded, and
+decodes to an equal message.
 """
 
 from functools import partial
@@ -27,8 +29,8 @@ _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":
     """Return a Hypothesis strategy for messages that this version can represent without loss.
 
-    With `unknown_tags`, some have tagged fields that the spec does not know, wherever the version allows them. Raises
-    UnsupportedVersionError.
+    With `unknown_tags`, some messages have tagged fields that are not in the spec, wherever the version allows them.
+    Raises UnsupportedVersionError.
     """
     return _struct(layout_of(cls, version).root, unknown_tags)
 
@@ -40,7 +42,7 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
         known = {item.tag for item in struct.section.fields}
         fields["unknown_tags"] = _tags(known, is_draft=not isinstance(struct.section, TaggedSection))
     cls: Any = struct.cls
-    assert cls is not None  # layouts of message classes have classes for all structs
+    assert cls is not None  # only layouts without a message class have structs without classes
     fields |= {row.name: st.builds(row.fresh_value) for row in cls.FIELDS if row.required and row.name not in fields}
     if not alternatives:
         return st.builds(cls, **fields)
@@ -49,7 +51,7 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
 
 
 def _one_of(struct: StructLayout, union: Union, unknown_tags: bool) -> Strategy:
-    """Return a strategy for one alternative of a union, as its name and value."""
+    """Return a strategy for the alternatives of a union. Each generated value is a (name, value) pair."""
     types = {item.name: item.type for item in struct.fields}
     return st.one_of([_present(types[name], unknown_tags).map(partial(_pair, name)) for name in union.alternatives])
 
@@ -64,7 +66,7 @@ def _items(fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
     tags = _UNKNOWN[is_draft].filter(lambda tag: tag not in known)
-    # The draft ends its buffer with a length of zero, so an entry without bytes would look like the end.
+    # An entry of no bytes is impossible in the draft's buffer: its length of zero would mark the end of the buffer.
     some = st.dictionaries(tags, st.binary(min_size=int(is_draft), max_size=8), min_size=1, max_size=2)
     return st.one_of(st.just({}), st.just({}), st.just({}), some)
 
@@ -75,7 +77,7 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
 
 
 def _present(type: Type, unknown_tags: bool) -> Strategy:
-    """Return a strategy for values that are not null."""
+    """Return a strategy for the values of a type, except null."""
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed
@@ -85,5 +87,5 @@ def _present(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Array):
         key = attrgetter(*type.unique) if type.unique else None
         return st.lists(_value(type.element, unknown_tags), max_size=_LONGEST, unique_by=key).map(tuple)
-    assert isinstance(type, Nested)  # other types occur only in record formats
+    assert isinstance(type, Nested)  # the other types are found only in record formats
     return _struct(type.struct, unknown_tags)

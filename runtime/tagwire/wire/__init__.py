@@ -1,7 +1,7 @@
-"""Values and bytes: the wire types and the functions that encode and decode them, independent of layouts.
+"""Wire types, and the functions that encode and decode their values. None of this depends on layouts.
 
-Generated code imports from this package and from `tagwire.message`: the functions that straight-line serializers
-call, and the defaults that data classes share.
+From this package, generated code imports the functions that straight-line serializers call, and the defaults that data
+classes share. It also imports from `tagwire.message`.
 """
 
 from __future__ import annotations

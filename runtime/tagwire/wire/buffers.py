@@ -1,7 +1,7 @@
-"""Convert input of any bytes-like type to `bytes`, which readers index and slice fastest, and to a view.
+"""Convert input of any bytes-like type to `bytes`, which are the fastest to index and slice, and to memoryviews.
 
-Each object's buffer is requested once, and held as long as a reader uses it. Two buffers of one object may differ: a
-bytearray can be resized between them, and a class with `__buffer__` can return anything.
+The buffer of an object is requested only once, and held as long as a reader uses it. A second request might return
+other bytes: a bytearray can be resized in between, and a class with `__buffer__` can return anything.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ if TYPE_CHECKING:
 
 
 def as_bytes(data: Any) -> bytes:
-    """Return any bytes-like object as bytes; without a copy if it is a view of all of a bytes object."""
+    """Return any bytes-like object as bytes. A view of an entire bytes object is not copied."""
     return _bytes_of(memoryview(data))
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """Return `data` as bytes, and a byte view of `data`; if `data` is not contiguous, a view of those bytes."""
+    """Return `data` as bytes, and as a view of single bytes.
+
+    If `data` is not contiguous, that is a view of the copy.
+    """
     view = memoryview(data)
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # `data` is not contiguous, or has an item format that `cast` does not support
+    except (TypeError, ValueError):  # not contiguous, or an item format that `cast` does not support
         return buf, memoryview(buf)
 
 
 def held(data: Any) -> Any:
-    """Return an object that several readers can slice: `data` itself if it is bytes, otherwise a memoryview of it."""
+    """Return something that several readers can slice: `data` itself if it is bytes, else a memoryview of it."""
     return data if type(data) is bytes else memoryview(data)
 
 
@@ -39,14 +42,14 @@ def _bytes_of(view: memoryview) -> bytes:
     return view.tobytes()
 
 
-# A sink that counts bytes instead of keeping them.
+# A sink that counts bytes instead of storing them.
 #
-# A size is computed by encoding into this sink. So a size always equals the number of encoded bytes, and a value that
-# can't be encoded has no size.
+# The size of a value is computed by encoding it into this sink, so it always equals the number of encoded bytes.
+# Also, asking for the size of a value that can't be encoded raises an error.
 
 
 class ByteCount:
-    """A byte counter with the part of the bytearray interface that writers use: `+=`, `append`, `len()`."""
+    """Counts bytes. Has the part of the bytearray interface that writers use: `+=`, `append` and `len()`."""
 
     __slots__ = ("size",)
 

@@ -1,7 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
 
-CRC-32C in pure Python is a thousand times slower than the library, and every batch of magic 2 has such a checksum. So
-there is no fallback; the error names the package to install.
+Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So there is no fallback if
+the library is missing: the error names the package to install.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
 
 
 def checksum(algorithm: str, data: Any) -> int:
-    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError without its library."""
+    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError if its library is missing."""
     if algorithm == "crc32":
         from zlib import crc32
 
@@ -29,7 +29,7 @@ def _crc32c() -> Any:
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
-    """Return the checksum of some bytes followed by `data`; `value` is the checksum of the earlier bytes."""
+    """Return the checksum of earlier bytes followed by `data`. `value` is the checksum of the earlier bytes."""
     if algorithm == "crc32":
         from zlib import crc32
 

@@ -1,10 +1,10 @@
 """Compress and decompress record batches, with limits on the decompressed size.
 
 Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`, which has the header checksum of old
-Java clients (KAFKA-3160: it also covers the frame's magic). Snappy is written in Xerial frames, as Java clients do, and
-read with and without them.
+Java clients (KAFKA-3160: it also covers the frame's magic). As in Java clients, snappy is written in Xerial frames, but
+can be read without them.
 
-gzip uses zlib, the other codecs cramjam. All of them write into a buffer of a fixed size, so that no input, however
+gzip uses zlib, the other codecs cramjam. All of them write into a buffer of limited size, so that no input, however
 small, can produce more bytes than `Limits` allow.
 """
 
@@ -26,7 +26,7 @@ _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
 class DecompressionError(Exception):
-    """Bytes that can't be decompressed, or not within the limits; caught by code that knows their position."""
+    """Bytes can't be decompressed, or exceed a limit. Callers catch this and raise an error with the position."""
 
     def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -41,7 +41,7 @@ def unpack(codec: str, data: Any, limits: Limits) -> bytes:
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress without a final copy, for callers that only read. Raises DecompressionError."""
+    """Decompress into a buffer that callers must not change, which avoids a copy. Raises DecompressionError."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -53,22 +53,22 @@ def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
 
 
 def pack(codec: str, data: bytes) -> bytes:
-    """Compress `data`; the result is the same for the same input and library."""
+    """Compress `data`. The result depends only on the input and on the library's version."""
     return _PACKERS[codec](data)
 
 
 class _TooLongError(Exception):
-    """The decompressed bytes exceed the limit."""
+    """Raised if the decompressed bytes exceed the limit."""
 
 
 # ---------------------------------------------------------------- gzip
 
 
 def _gunzip(data: Any, most: int) -> bytes:
-    """Decompress all members of a gzip file, in sequence.
+    """Decompress all members of gzip data, one after the other.
 
-    zlib copies unused input, so it gets small pieces, the smallest at the beginning of each member,
-    because a small file may have thousands of members.
+    zlib copies the input that a member leaves unused, so it gets the input in small pieces. The first piece of each
+    member is the smallest, because a small file may have thousands of members.
     """
     packed = memoryview(data)
     parts: list[bytes] = []
@@ -93,7 +93,7 @@ def _gunzip(data: Any, most: int) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=31)  # without name and time, so that the bytes are always the same
+    packer = zlib.compressobj(wbits=31)  # without a name and a time, so that the result is reproducible
     return packer.compress(data) + packer.flush()
 
 
@@ -101,12 +101,12 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the last ratio plus a margin, because too small a buffer costs a second attempt
+    ratio = 4.0  # the previous ratio plus a margin, because too small a buffer means a second attempt
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # imported once, because an import per batch is noticeable for small batches
+        if library is None:  # import it only once, because for small batches an import each time would be noticeable
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
@@ -114,7 +114,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # A larger buffer would fix only this error.
+                # This is the only error that a larger buffer can fix.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:
@@ -136,8 +136,9 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Kafka's own reader does not support linked blocks. Level 0 is the fast mode, Kafka's own default. cramjam's
-    # default takes five times as long, and makes a batch of 1000 records of 100 bytes a fifth smaller.
+    # Blocks are not linked, because Kafka's own reader does not support that.
+    # Level 0 is the fast mode, which is also Kafka's default.
+    # cramjam's default makes a batch of 1000 records of 100 bytes a fifth smaller, but takes five times as long.
     packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     packer.compress(data)
     return bytes(packer.finish())
@@ -170,7 +171,7 @@ def _lz4_checksum_at(packed: bytearray) -> int:
 
 
 def _xxh32(data: bytes | bytearray) -> int:
-    """Return the xxHash (32 bits, seed 0) of an lz4 frame header, at most 18 bytes. Source: xxHash specification."""
+    """Return the 32-bit xxHash with seed 0 of an lz4 frame header of at most 18 bytes. Source: xxHash specification."""
     one, two, three, four, five = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
     mask = 0xFFFFFFFF
 
@@ -209,7 +210,7 @@ def _unsnap(data: Any, most: int) -> bytes:
     out = bytearray()
     at = 0
     while at < len(packed):
-        if packed.startswith(_XERIAL, at):  # several streams may follow each other
+        if packed.startswith(_XERIAL, at):  # there may be several streams, one after the other
             if len(packed) - at < len(_XERIAL_HEADER):
                 raise DecompressionError("a truncated Xerial header", "16 bytes")
             at += len(_XERIAL_HEADER)
@@ -224,7 +225,7 @@ def _unsnap(data: Any, most: int) -> bytes:
 
 
 def _unsnap_block(packed: bytes, most: int) -> bytes:
-    """Decompress a raw block, which begins with its decompressed length."""
+    """Decompress a raw snappy block, which begins with its decompressed length."""
     library = required("cramjam", "records")
     try:
         size = library.snappy.decompress_raw_len(packed)

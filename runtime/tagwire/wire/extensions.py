@@ -1,8 +1,8 @@
-"""The type families with arguments in the tagwire dialect: fixed-size bytes, and semantics of numbers and bytes.
+"""Types that take arguments, in the tagwire dialect: fixed-size bytes, and numbers or bytes with a semantic.
 
-`bytes[16]` is a family like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
-decimal. It affects only Arrow columns and output for people, not bytes, Python values or JSON. This module is
-loaded only for specs that use these types.
+`bytes[16]` is a type like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
+decimal. It affects only Arrow columns and output for people, but not encoded bytes, Python values or JSON. This module
+is loaded only for specs that use these types.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _BYTES: Final = BinaryType("bytes")
 
 
 class TimeType(IntegerType):
-    """An int64 that counts units of time: since 1970 in UTC, or as a duration."""
+    """An int64 that is a number of time units: a time since 1970 in UTC, or a duration."""
 
     __slots__ = ("digits", "semantic")
 
@@ -98,7 +98,7 @@ class TimeType(IntegerType):
             try:
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
             except OverflowError:
-                return ""  # outside the years that Python supports
+                return ""  # a year that Python's datetime does not support
             return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{digits}Z"
         days, rest = divmod(seconds, 86400)
         clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"
@@ -106,9 +106,9 @@ class TimeType(IntegerType):
 
 
 class DecimalType(BinaryType):
-    """bytes that encode a number: two's complement, most significant byte first, in units of 10 ** -scale.
+    """bytes that hold a number of units of 10 ** -scale, in two's complement, most significant byte first.
 
-    Avro and Kafka Connect use the same encoding. `carrier` is bytes, or fixed-size bytes.
+    Avro and Kafka Connect use the same encoding. `carrier` is the type of the bytes, which may have a fixed size.
     """
 
     __slots__ = ("carrier", "precision", "scale", "semantic")
@@ -153,12 +153,15 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode a number of units: in the fewest bytes, or in the type's fixed size. Raises OverflowError."""
+        """Encode a number of units, in the type's fixed size or else in as few bytes as possible.
+
+        Raises OverflowError.
+        """
         size = self.width or (number if number >= 0 else ~number).bit_length() // 8 + 1
         return number.to_bytes(size, "big", signed=True)
 
     def number_of(self, data: Any) -> Decimal:
-        """Decode a number. Raises Unfit if it has more digits than the type, or if there are no bytes."""
+        """Decode a number. Raises Unfit if there are no bytes, or if it has more digits than the type allows."""
         from decimal import Decimal
 
         units = int.from_bytes(data, "big", signed=True)
@@ -225,14 +228,14 @@ class DecimalType(BinaryType):
 
 
 def _wide() -> Any:
-    """Return a decimal context with enough precision for every decimal type."""
+    """Return a decimal context that is precise enough for every decimal type."""
     from decimal import Context
 
     return Context(prec=200)
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type of a name with an argument (`bytes[16]`), or with a semantic; None if there is no such type."""
+    """Return the type for a name with an argument (`bytes[16]`), or a type with a semantic; None if there is none."""
     from re import fullmatch
 
     if base is None:

@@ -1,7 +1,6 @@
-"""The families of wire types: how Python handles the values of a type.
+"""The families of wire types, such as integers: how Python handles the values of a type.
 
-A family is a subclass of `WireType`; a type is an instance, a row of the table in `tagwire.wire.types`.
-So a new family is one class.
+A family is a subclass of `WireType`. A type is an instance of a family, and a row of the table in `tagwire.wire.types`.
 
 Importing a message loads this module, so rarely needed modules are imported where they are used.
 """
@@ -19,18 +18,18 @@ STRING_MAX: Final = 32767
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # bounded, because Python refuses to convert thousands of digits
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # length-limited, because Python refuses to convert thousands of digits
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
 def integer_format(width: int, *, is_signed: bool) -> str:
-    """Return the Arrow format string for integers of a width in bytes; "" if there is none."""
+    """Return the Arrow format string for integers that are this many bytes wide; "" if there is none."""
     format = _FORMATS.get(width, "")
     return format if is_signed else format.upper()
 
 
 class IntegerType(WireType):
-    """An int; values outside the type's range are rejected."""
+    """An int. Values outside the type's range are rejected."""
 
     __slots__ = ()
     family = "integer"
@@ -75,7 +74,7 @@ class IntegerType(WireType):
 
 
 class BooleanType(WireType):
-    """A bool, encoded as one byte, 0 or 1."""
+    """A bool, encoded as a byte of 0 or 1."""
 
     __slots__ = ()
     family = "boolean"
@@ -123,7 +122,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """A float in IEEE 754 format. Four-byte floats are rounded to the nearest value, and rejected if out of range."""
+    """A float in IEEE 754 format. For four bytes, it is rounded to the nearest value, or rejected if out of range."""
 
     __slots__ = ()
     family = "floating"
@@ -171,7 +170,7 @@ class FloatingType(WireType):
             raise ValueError(text) from None
 
     def rounded(self, number: float) -> float:
-        """Return the nearest number of this type. Raises OverflowError if the number is out of range."""
+        """Return the nearest number that this type can represent. Raises OverflowError if it is out of range."""
         if self.width == 8:
             return number
         from struct import pack, unpack
@@ -190,7 +189,7 @@ class FloatingType(WireType):
 
 
 def _nan_of(text: str) -> float | None:
-    """Return the NaN with these bits, or None if they are not a NaN."""
+    """Return the NaN that has these bits, or None if they don't represent a NaN."""
     from struct import unpack
 
     try:
@@ -201,14 +200,15 @@ def _nan_of(text: str) -> float | None:
 
 
 class UuidType(WireType):
-    """A uuid.UUID, encoded as 16 bytes, most significant byte first. JSON has 22 characters of URL-safe base64."""
+    """A uuid.UUID, encoded as 16 bytes, most significant byte first. In JSON: 22 characters of URL-safe base64."""
 
     __slots__ = ()
     family = "uuid"
     annotation = "UUID"
     annotation_module = "uuid"
     text_form = "22 characters of URL-safe base64"
-    default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))  # lazy, because `uuid` loads slowly
+    # computed on access, because `uuid` loads slowly
+    default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))
     arrow_format = "w:16"
     samples: ClassVar[Any] = property(lambda self: (self.value_of(b"\1".rjust(16, b"\0")),))
 
@@ -255,7 +255,7 @@ class UuidType(WireType):
 
 
 class TextType(WireType):
-    """A str, encoded as UTF-8 after its length."""
+    """A str, encoded as a length and UTF-8."""
 
     __slots__ = ()
     family = "text"
@@ -303,11 +303,11 @@ class TextType(WireType):
     def strategy(self) -> Any:
         from hypothesis import strategies
 
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # without surrogates
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # this codec excludes surrogates
 
 
 class BinaryType(WireType):
-    """bytes, which follow their length on the wire. JSON has standard base64."""
+    """bytes, encoded as a length and the bytes themselves. In JSON: standard base64."""
 
     __slots__ = ()
     family = "binary"

@@ -1,7 +1,6 @@
-"""Arrays of fixed-width numbers, for straight-line serializers: one `struct` call for all elements.
+"""Arrays of fixed-width numbers, for straight-line serializers. One `struct` call reads or writes all elements.
 
-Short arrays have prebuilt formats by count, because making a format takes longer than
-using it.
+For short arrays, there is a prebuilt format for each count, because making a format takes longer than using it.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ _TABLE_SIZE: Final = 0x80
 
 
 class FixedArray:
-    """Arrays of one fixed-width number type, with prebuilt formats for short arrays."""
+    """Reads and writes arrays of one fixed-width number type. For short arrays, the `struct` formats are prebuilt."""
 
     __slots__ = ("_code", "packers", "unpackers", "width")
 
@@ -43,9 +42,9 @@ class FixedArray:
         self.packers: list[Callable[..., bytes]] = [each.pack for each in formats]
 
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` numbers at `pos`; return them and their end."""
+        """Read `count` numbers at `pos`; return them and the position after them."""
         end = pos + self.width * count
-        # Check before making a format, because only a hostile sender would write such a count.
+        # Check before making a format for this count, because an attacker could send a huge one.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -63,7 +62,7 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # a subclass may override `len`
+        numbers = tuple(values)  # don't use `len`, which a subclass may override
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 
@@ -74,7 +73,7 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the arrays of the number type `name`; made on first use, because a table takes about 50 us."""
+    """Return the reader and writer for arrays of a number type. It is made on first use, which takes about 50 us."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]
@@ -82,10 +81,10 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of everything except numbers, for straight-line serializers: one call for all elements.
+# Arrays of everything except numbers, for straight-line serializers. One call reads or writes all elements.
 #
-# Readers take the number of elements, and return them with their end position. As in `scalars`, errors are raised
-# without a position, and no function returns a smaller position than it was given.
+# Readers take the number of elements, and return them together with the position after them.
+# As in `scalars`, errors have no position, and no function returns a smaller position than it was given.
 
 T = TypeVar("T")
 
@@ -105,7 +104,7 @@ def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
 
 
 def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
-    """Read `count` booleans at `pos`; return them and their end."""
+    """Read `count` booleans at `pos`; return them and the position after them."""
     end = pos + count
     if count < 0 or end > len(buf):
         raise UnreadableBytes
@@ -118,7 +117,7 @@ def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
 
 
 def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]:
-    """Read `count` UUIDs at `pos`; return them and their end."""
+    """Read `count` UUIDs at `pos`; return them and the position after them."""
     end = pos + 16 * count
     if count < 0 or end > len(buf):
         raise UnreadableBytes
@@ -135,7 +134,7 @@ def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
 
 
 def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """Read `count` strings with int16 lengths at `pos`; return them and their end."""
+    """Read `count` strings with int16 lengths at `pos`; return them and the position after them."""
     items = []
     unpack = _INT16.unpack_from
     for _ in range(count):
@@ -149,7 +148,7 @@ def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int
 
 
 def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """Read `count` strings with compact lengths at `pos`; return them and their end."""
+    """Read `count` strings with compact lengths at `pos`; return them and the position after them."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -174,7 +173,7 @@ def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
 
 
 def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with int32 lengths at `pos`, sliced from `raw`; return them and their end."""
+    """Read `count` byte strings with int32 lengths at `pos`, as slices of `raw`; return them and the position after."""
     items = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -216,7 +215,10 @@ _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with int32 counts at `pos`; return them and their end. `read` reads their elements."""
+    """Read `count` arrays with int32 counts at `pos`; return them and the position after.
+
+    `read` reads the elements of an array.
+    """
     arrays = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -228,7 +230,10 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with compact counts at `pos`; return them and their end. `read` reads their elements."""
+    """Read `count` arrays with compact counts at `pos`; return them and the position after.
+
+    `read` reads the elements of an array.
+    """
     arrays = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -238,6 +243,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays without a count; `put` appends one array."""
+    """Append arrays without a count of them. `put` appends one array."""
     for value in values:
         put(out, value)

@@ -2,7 +2,7 @@
 
 Source: the first draft of KIP-482. The buffer has entries of length, tag (uint16) and value, in ascending order of
 tags; a length of zero ends it. The draft leaves two questions open: whether lengths are zig-zag or plain varints, and
-whether they include the tag's two bytes; each message specifies the answers.
+whether they include the tag's two bytes. The spec of each message answers them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ TAG_MAX: Final = 0xFFFF
 
 
 class OptionalFieldsBuffer:
-    """The buffer of optional fields, under one interpretation of the draft."""
+    """Reads and writes the buffer of optional fields, under one interpretation of the draft."""
 
     __slots__ = ("_tag_bytes", "_zigzag")
 
@@ -26,9 +26,9 @@ class OptionalFieldsBuffer:
         self._tag_bytes = 2 if counts_tag else 0
 
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-        """Return the entry at `pos`: its tag (above `last`), the end of its value, and the value's start.
+        """Return the entry at `pos`: its tag, which must be above `last`, and the end and start of its value.
 
-        For the terminating entry, returns tag -1, and the end of the entry twice.
+        At the end of the buffer, return tag -1 and, twice, the position after the buffer.
         """
         size = buf[pos]
         pos += 1
@@ -48,7 +48,7 @@ class OptionalFieldsBuffer:
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
-        """Read a buffer in which all fields are unknown; return the fields and the end of the buffer."""
+        """Read a buffer of fields that are all unknown. Returns them and the position after the buffer."""
         if buf[pos] == 0:
             return NO_TAGS, pos + 1
         unknown: dict[int, bytes] = {}
@@ -65,12 +65,15 @@ class OptionalFieldsBuffer:
         unknown: Mapping[int, Binary],
         known_tags: frozenset[int] = frozenset(),
     ) -> None:
-        """Append a buffer of `known` fields, in tag order, and unknown fields; `known_tags` are the version's tags."""
+        """Append a buffer with the `known` fields, which are in tag order, and the unknown fields.
+
+        `known_tags` are all tags that the version has.
+        """
         fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:
             size = len(data) + self._tag_bytes
             if size == 0:
-                raise UnwritableValue  # a length of zero would end the buffer
+                raise UnwritableValue  # a zero would mark the end of the buffer
             out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
             out += tag.to_bytes(2, "big")
             out += data

@@ -1,4 +1,4 @@
-"""Rules over several fields, for straight-line code, which only needs to know whether they are broken."""
+"""Rules that involve several fields, for straight-line code, which only needs to know whether one is broken."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
 
 
 def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
-    """Return whether two elements have the same values of these attributes."""
+    """Return whether any two elements have the same values in these attributes."""
     if elements is None:
         return False
     all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]

@@ -1,7 +1,7 @@
 """Tagged fields at the end of a struct, for straight-line serializers.
 
 Source: KIP-482. A section has a count, and then the tag, size and data of each field, in ascending order of tags.
-Unknown fields are kept as bytes by tag and written back in tag order.
+Unknown fields are kept as bytes, by tag, and are written again in tag order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from tagwire.wire.varint import UVARINT_MAX, put_uvarint
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-    """Return the tag at `pos` (above `last`), the end of its data, and the start of its data."""
+    """Return the tag at `pos`, which must be above `last`, and the end and start of its data."""
     tag = buf[pos]
     pos += 1
     if tag >= 0x80:
@@ -28,7 +28,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tagged section without known tags; `first` is the first byte of its count (not 0)."""
+    """Read a section in which all tags are unknown. `first` is the first byte of its count, which is not 0."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)
@@ -44,7 +44,7 @@ def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
 def merged_fields(
     known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
 ) -> list[tuple[int, Binary]]:
-    """Return known and unknown tagged fields in tag order."""
+    """Return all tagged fields, both known and unknown, in tag order."""
     if not isinstance(unknown, Mapping):
         raise UnwritableValue
     for tag in unknown:
@@ -59,7 +59,10 @@ def put_tags(
     unknown: Mapping[int, Binary],
     known_tags: frozenset[int] = frozenset(),
 ) -> None:
-    """Append a section of `known` fields, in tag order, and unknown fields; `known_tags` are the version's tags."""
+    """Append a section with the `known` fields, which are in tag order, and the unknown fields.
+
+    `known_tags` are all tags that the version has.
+    """
     fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))
     for tag, data in fields:

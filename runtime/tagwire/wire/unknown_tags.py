@@ -1,4 +1,4 @@
-"""The empty set of unknown tagged fields, in a separate module because every data class needs it."""
+"""The empty mapping of unknown tagged fields. It has its own small module, because every data class needs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""UUIDs as defaults, without importing `uuid` before it is needed.
+"""UUIDs as defaults of fields, without importing `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a package and a message together; most programs read UUIDs from bytes, or
-never use them.
+Importing `uuid` takes longer than importing a package and a message together, but most programs don't need UUID
+defaults: they read UUIDs from bytes, or don't use any.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`, or the UUID of the number `default` if it is DEFAULT_UUID."""
+    """Return `value`; but if it is DEFAULT_UUID, the UUID with the number `default`."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 
 def default_uuid(number: int) -> UUID:
-    """Return the UUID of a number."""
+    """Return the UUID that has this number."""
     from uuid import UUID
 
     return UUID(int=number)

@@ -2,7 +2,7 @@
 
 Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag varints are Kafka's VARINT and VARLONG (record
 batches, the draft dialect). Strict readers reject a varint that is longer than needed. So each value has only one
-encoding, and writing a value gives the bytes that were read.
+encoding, and a value that was read is always written as the same bytes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def put_uvarint(out: bytearray, value: int) -> None:
 
 
 def read_uvarint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read the varint at `pos`, at most `size` bytes long, possibly longer than needed; return value and end.
+    """Read the varint at `pos`, which may be longer than needed; return its value and the position after it.
 
-    Raises IndexError if the bytes end, ValueError if the last allowed byte still continues.
+    Raises IndexError if the bytes end, and ValueError if the varint has more than `size` bytes.
     """
     value = 0
     for shift in range(0, 7 * size, 7):

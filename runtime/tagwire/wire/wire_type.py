@@ -1,7 +1,7 @@
-"""Wire types: the base class of all type families, and the errors for invalid values and bytes.
+"""The base class of all wire types, and the errors for invalid values and bytes.
 
-A type handles everything that differs between families: bytes, JSON, defaults in specs, Arrow columns, samples,
-Hypothesis strategies. `WireType` has the defaults for families.
+A type handles everything that depends on its family: bytes, JSON, defaults in specs, Arrow columns, samples and
+Hypothesis strategies. `WireType` has the default behavior.
 
 Importing a message loads this module, so rarely needed modules are imported where they are used.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that a type can't have, with a reason, or with the expected type and the value."""
+    """Raised for a value that the type does not allow. Has either a reason, or the expected type and the value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -27,12 +27,12 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the error message, to follow the path of the field; `got` describes the value or hides it."""
+        """Return the error message, which is shown after the field's path. `got` describes the value, or hides it."""
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
 class Deviation(ValueError):
-    """Noncanonical bytes that lenient readers accept as `value`.
+    """Raised for noncanonical bytes, which lenient readers accept as `value`.
 
     `offset` is the position of the deviating byte, counted from the first byte of the value.
     """
@@ -46,7 +46,7 @@ class Deviation(ValueError):
 
 
 class WireType:
-    """A primitive: its name in specs, its bytes, its values. Each family is a subclass."""
+    """A primitive type: its name in specs, its bytes, its values. Each family of types is a subclass."""
 
     __slots__ = ("code", "high", "low", "name", "width")
 
@@ -88,42 +88,44 @@ class WireType:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether every value takes `width` bytes."""
+        """Whether every value takes the same number of bytes, `width`."""
         return self.width > 0
 
     @property
     def label(self) -> str:
-        """The type's name and semantic, as traces, docs and findings show it."""
+        """The type's name and semantic, as shown in traces, docs and findings."""
         return self.name
 
     def name_of(self, value: Any) -> str:
-        """Return the name of a value; "" if it has none."""
+        """Return the name of a value; "" if values of this type have no names."""
         return ""
 
     @property
     def expected(self) -> str:
-        """Describe the type and its values, for errors."""
+        """Describe the type and its values, for error messages."""
         return self.name if self.name == self.annotation else f"{self.name} (a {self.annotation})"
 
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert what `struct` reads, or the bytes after a length, to a value. Raises Deviation."""
+        """Convert to a value: the result of `struct`, or the bytes that follow a length. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Return the values of an array's bytes, and the offset after the array. Generated code calls it."""
+        """Return the values in an array's bytes, and the offset after the array. Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
-        """Convert a value to what `struct` packs, or to bytes. Raises ValueError (often Unfit), TypeError or KeyError.
+        """Convert a value to the argument for `struct`, or to bytes.
 
-        `struct` pads and cuts fixed-width bytes, so families of such types must reject other widths here.
+        Raises ValueError (often Unfit), TypeError or KeyError.
+
+        `struct` pads or cuts bytes to a fixed width, so families with fixed-width bytes must reject other lengths here.
         """
         return value
 
     def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` fixed-width values at `pos`; return them and their end. Raises ValueError."""
+        """Read `count` fixed-width values at `pos`; return them and the position after them. Raises ValueError."""
         from struct import iter_unpack
 
         end = pos + self.width * count
@@ -139,45 +141,45 @@ class WireType:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """Return a remark to show next to a value in output for people; "" for none."""
+        """Return a remark to show next to a value in output for people; "" if there is nothing to say."""
         return ""
 
     # ------------------------------------------------------------ JSON
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
-        """Return a value in the JSON form of messages: a bool, a number or a string."""
+        """Return a value in the JSON form that messages use: a bool, a number or a string."""
         return value
 
     def from_json(self, value: Any) -> Any:
-        """Parse a value from JSON. Raises Unfit."""
+        """Parse a value from its JSON form. Raises Unfit."""
         raise Unfit(f"{self.name} has no JSON form", value)
 
     # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
-        """Parse a default in a spec. Raises ValueError for a string that does not match `text_form`."""
+        """Parse the default of a field in a spec. Raises ValueError for a string that does not match `text_form`."""
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """Return the canonical form of a default in a spec."""
+        """Return the default of a field in a spec in its canonical form."""
         return text
 
     def holds(self, value: object) -> bool:
-        """Return whether a default has the Python type of this type's values, regardless of its range."""
+        """Return whether a default has the Python type that this type's values have. Its range is not checked."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis
 
     def to_arrow(self, value: Any) -> Any:
-        """Convert a value for pyarrow."""
+        """Convert a value to the form that pyarrow takes."""
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """Convert a value from pyarrow."""
+        """Convert a value that pyarrow returned."""
         return value
 
     def strategy(self) -> Any:
-        """Return a Hypothesis strategy for all values."""
+        """Return a Hypothesis strategy that generates any value of the type."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

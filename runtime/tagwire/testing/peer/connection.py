@@ -1,7 +1,7 @@
-"""One connection to a mock peer, without I/O: received bytes go in, and actions come out.
+"""One connection to a mock peer, without I/O: it takes received bytes and returns actions.
 
-A `ServerConnection` reads the requests, and the script decides on the actions. The owner of the socket calls
-`receive_data` and carries out the returned actions.
+A `ServerConnection` reads the requests, and the peer's script decides which actions follow. The owner of the socket
+calls `receive_data` and carries out the returned actions.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ class PeerConnection:
         """Held answers: the number of answers that must be sent first, and the actions that follow."""
 
     def receive_data(self, data: bytes) -> list[Action]:
-        """Add bytes from the client, and return the actions to carry out, in order.
+        """Take bytes from the client, and return the actions to carry out, in order.
 
-        Empty bytes mean that the client has closed its side. After a `Close`, further bytes are ignored.
+        Empty bytes mean that the client has closed its side of the connection. After a `Close`, further bytes are
+        ignored.
         """
         if self.is_closed:
             return []
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # the exception is also in `error`
+        with suppress(UnusableConnectionError):  # the exception is also stored in `error`, which is handled below
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -54,7 +55,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return the held answers and a `Close`, because the client sends no more requests."""
+        """Return the answers that were held back, and a `Close`, because there will be no more requests."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
@@ -85,13 +86,13 @@ class PeerConnection:
         try:
             reply = self._peer.reply_to(request)
             made = actions_of(reply, frame_of(reply, asked, self._server))
-        except Exception as error:  # any exception in the script must reach the test
+        except Exception as error:  # any exception that the script raises must reach the test
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions that are due: those of an answer, and of the held answers that waited for this answer."""
+        """Return the actions that are due: for this answer, and for held answers that waited only for this one."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []
@@ -110,5 +111,5 @@ class PeerConnection:
 
 
 def _up_to_close(actions: list[Action]) -> list[Action]:
-    """Return the actions up to the first `Close`."""
+    """Return the actions up to and including the first `Close`."""
     return actions[: actions.index(Close()) + 1] if Close() in actions else actions

@@ -1,7 +1,7 @@
 """The journal of a mock peer: the received requests, in order, and the problems.
 
-Requests arrive on the server's thread and are read on the test's thread, so a condition variable guards the lists, and
-a test can wait for requests that have not arrived yet.
+Requests are added by the server's thread and read by the test's thread. So a condition variable guards the lists, and a
+test can use it to wait for requests that have not arrived yet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Received:
-    """A received request."""
+    """A request that the mock peer received."""
 
     name: str
     """The name of the message."""
@@ -49,16 +49,16 @@ class Received:
 
     @property
     def place(self) -> str:
-        """The location of the request, as a phrase."""
+        """Where the request was received: connection, number and byte position, as text."""
         return f"connection {self.connection}, request {self.index}, byte {self.offset}"
 
     def __str__(self) -> str:
-        with showing_sensitive():  # test data are not secret
+        with showing_sensitive():  # test data is not secret
             return f"#{self.number} ({self.place}): v{self.version} {self.message!r}"
 
 
 class Problem(NamedTuple):
-    """An error that kept the peer from answering and closed the connection, or an error of a callback."""
+    """An error that kept the peer from answering, so it closed the connection; or an error that a callback raised."""
 
     text: str
     connection: int
@@ -87,13 +87,13 @@ class Journal:
 
     @property
     def requests(self) -> list[Received]:
-        """A copy of the requests so far."""
+        """A copy of the list of requests so far."""
         with self._changed:
             return [*self._requests]
 
     @property
     def problems(self) -> list[Problem]:
-        """A copy of the problems so far."""
+        """A copy of the list of problems so far."""
         with self._changed:
             return [*self._problems]
 
@@ -104,7 +104,7 @@ class Journal:
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` returns, given the request's number."""
+        """Add the request that `make` returns when it is called with the request's number."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -115,7 +115,7 @@ class Journal:
         return request
 
     def add_problem(self, problem: Problem) -> None:
-        """Add a problem, which also ends `wait`."""
+        """Add a problem. It also ends any `wait`."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
@@ -127,13 +127,16 @@ class Journal:
             self._changed.notify_all()
 
     def clear(self) -> None:
-        """Remove all requests and problems; connections keep their numbers."""
+        """Remove all requests and problems. The numbering of connections continues."""
         with self._changed:
             self._requests.clear()
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Return a class's requests once there are `number` of them, after a problem, or after `timeout` seconds."""
+        """Wait for `number` requests of a class, and return its requests.
+
+        Also ends at a problem, or after `timeout` seconds.
+        """
         end = time.monotonic() + timeout
         with self._changed:
             while True:
@@ -145,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback, and return its exception, which the caller records so that the connection can continue."""
+    """Call a callback and return its exception, if any. The caller records that, so the connection can go on."""
     try:
         if callback is not None:
             callback(value)
@@ -155,4 +158,4 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class PeerError(TagwireError):
-    """A script that can't be run, or a peer that is used for something it can't do."""
+    """A script can't be run, or a peer is used in a way that it doesn't support."""

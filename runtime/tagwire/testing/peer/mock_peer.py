@@ -1,7 +1,7 @@
-"""The mock peer: a registry of messages, the rules of a script, and a journal of received requests.
+"""The mock peer. It consists of a registry of messages, the rules of a script, and a journal of received requests.
 
-The peer does no I/O: `connect` makes connections that turn bytes into actions, and `server` puts them on sockets.
-Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.announcing`.
+The peer itself does no I/O: `connect` makes connections that turn bytes into actions, and `server` runs them on
+sockets. Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.announcing`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class MockPeer:
     """A peer with scripted answers; `registry` defaults to Kafka's messages.
 
-    `limits` and `max_size` (of a frame, in bytes) bound the requests. If clients ask for versions (Kafka's
-    ApiVersionsRequest), the peer answers with the versions of the APIs that have rules.
+    `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client asks for the peer's versions
+    (Kafka's ApiVersionsRequest), they are those of the APIs that have rules.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class MockPeer:
         when: Callable[[Received], object] | None = None,
         times: int | None = None,
     ) -> Rule:
-        """Return a rule for requests of this class, name or API key; its `reply` activates it.
+        """Return a rule for requests of this class, name or API key. It becomes active when you call its `reply`.
 
-        The rule answers up to `times` requests in one of `versions` for which `when` returns true. The default versions
-        are those in which both request and response are stable. If several rules match, the latest one answers. Raises
-        UnknownMessageError, VersionsError, and PeerError for anything but a request, and for a rule that no request can
-        match.
+        The rule answers at most `times` requests: those in one of the `versions` and for which `when(request)` is true.
+        The default versions are those in which both request and response are stable. If several rules match, the latest
+        one answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a request, or if no request
+        can match the rule.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
@@ -90,7 +90,7 @@ class MockPeer:
         )
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
-        """Announce these versions of an API, regardless of the rules; "none" hides the API.
+        """Announce these versions of an API, whatever rules there are. "none" hides the API.
 
         A request in another version is rejected. Raises the same errors as `on`.
         """
@@ -100,7 +100,7 @@ class MockPeer:
 
     @property
     def offered(self) -> dict[int, Versions]:
-        """The versions that the peer announces, by API key."""
+        """The versions that the peer announces, as ranges by API key."""
         found: dict[int, Versions] = {}
         if self._announcement is not None:
             cls, response = self.api(self._announcement.request)
@@ -121,7 +121,7 @@ class MockPeer:
         return cls, self.registry.response(cls.API_KEY)
 
     def reply_to(self, request: Received) -> Reply:
-        """Return the answer to a request. Raises PeerError if the script has none, and the script's own errors."""
+        """Return the answer to a request. Raises PeerError if no rule matches, and any error that the script raises."""
         cls, response = self.api(request.name)
         offered = self.offered.get(cls.API_KEY or 0)
         if offered is None:
@@ -147,7 +147,7 @@ class MockPeer:
     # ------------------------------------------------------------ connections
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
-        """Return a connection without a socket; `address` is what the client believes it is connected to."""
+        """Return a connection without a socket. `address` is the one that the client thinks it is connected to."""
         return PeerConnection(self, self.journal.new_connection(), Address(*address))
 
     def serving(
@@ -155,8 +155,8 @@ class MockPeer:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with peer.serving() as address`.
 
-        Port 0 is any free port. Raises PeerError for a host that other machines can reach, unless `allow_remote` is
-        set, and OSError for an address that is not available.
+        Port 0 means any free port. Raises PeerError for a host that other machines can reach, unless `allow_remote` is
+        set, and OSError if the address is not available.
         """
         from tagwire.testing.peer.server import serving
 
@@ -189,7 +189,8 @@ class MockPeer:
     def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
         """Wait until `count` requests of a class were received, and return them.
 
-        For a `running` peer. Raises AssertionError after `timeout` seconds, or at once if the peer has a problem.
+        Use this with a `running` peer. Raises AssertionError after `timeout` seconds, or immediately if the peer has a
+        problem.
         """
         __tracebackhide__ = True
         found = self.journal.wait(request, count, timeout)
@@ -201,19 +202,22 @@ class MockPeer:
     ) -> None:
         """Assert that a request equal to the message, or any request of the class, was received.
 
-        `times` is the exact number of such requests; by default, there must be at least one. Raises AssertionError with
-        the differences of the most similar requests.
+        `times` is the exact number of such requests; by default, there must be at least one. Raises AssertionError,
+        which shows how the most similar requests differ.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no such request was received. Raises AssertionError, which lists the received ones."""
+        """Assert that no such request was received. Raises AssertionError, which lists those that were."""
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that such requests were received in this order, maybe with others between. Raises AssertionError."""
+        """Assert that such requests were received in this order. There may be others in between.
+
+        Raises AssertionError.
+        """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
 
@@ -228,7 +232,7 @@ class MockPeer:
 
 
 def _stable(request: type[Message], response: type[Message]) -> Versions:
-    """Return the versions in which request and response are both stable."""
+    """Return the versions in which both request and response are stable."""
     return request.VERSIONS & response.VERSIONS & Versions(0, min(request.LATEST_STABLE, response.LATEST_STABLE))
 
 

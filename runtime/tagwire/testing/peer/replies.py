@@ -1,6 +1,6 @@
-"""Answers of a mock peer: messages with injected faults, and the bytes and actions that they result in.
+"""Answers of a mock peer: messages with injected faults, and their conversion to bytes and actions.
 
-`Reply` is the only list of faults; a script in YAML uses the same names as keys.
+The fields of `Reply` are the complete list of faults. Scripts in YAML use the same names as keys.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PAUSE: Final = 0.005
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    Without a message and `raw`, no bytes are sent: the request gets no answer, like a ProduceRequest with acks 0.
+    With neither a message nor `raw`, no bytes are sent: the request gets no answer, like a ProduceRequest with acks 0.
     """
 
     message: Message | None = None
@@ -67,7 +67,8 @@ class Reply:
             value = getattr(self, name)
             if not is_fit(value):
                 raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
-        object.__setattr__(self, "split_at", _ascending(self.split_at))  # ranges may be long, so they are not expanded
+        # a range is not expanded, because it may be long
+        object.__setattr__(self, "split_at", _ascending(self.split_at))
 
     @property
     def is_answer(self) -> bool:
@@ -126,7 +127,7 @@ AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer |
 
 
 def as_reply(answer: object) -> Reply:
-    """Return the answer as a `Reply`. Raises PeerError for anything but an answer."""
+    """Return the answer as a `Reply`. Raises PeerError if it is not something to answer with."""
     __tracebackhide__ = True
     if isinstance(answer, Reply):
         return answer
@@ -137,7 +138,7 @@ def as_reply(answer: object) -> Reply:
 
 
 def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
-    """Return the bytes of an answer, with its size. Raises EncodeError and other TagwireErrors."""
+    """Return the bytes of an answer, including the frame size. Raises EncodeError and other TagwireErrors."""
     message = reply.message
     if reply.raw is not None or message is None:
         return reply.raw or b""
@@ -158,7 +159,7 @@ def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
 
 
 def actions_of(reply: Reply, frame: bytes) -> list[Action]:
-    """Return the connection's actions for an encoded answer."""
+    """Return the actions that send an encoded answer, with its faults."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
     places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
@@ -173,10 +174,10 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
 
 
 def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
-    """Return the answer as a Reply with these faults in addition to its own."""
+    """Return the answer as a Reply that has these faults in addition to its own."""
     __tracebackhide__ = True
     reply = as_reply(answer)
     try:
         return replace(reply, **faults) if faults else reply
     except PeerError as error:
-        raise error.with_traceback(None) from None  # hide the frames inside dataclasses
+        raise error.with_traceback(None) from None  # hides the traceback inside dataclasses

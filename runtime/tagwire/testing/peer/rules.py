@@ -1,7 +1,7 @@
-"""Rules of a mock peer: the requests that a rule answers, and the answers.
+"""The rules of a mock peer. Each says which requests it answers, and how.
 
-`peer.on(...)` makes a rule, and `reply` activates it. If several rules match, the latest one answers, so a test
-overrides rules of its fixtures.
+`peer.on(...)` makes a rule, and `reply` activates it. If several rules match, the latest one answers, so a test can
+override the rules of its fixtures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rule:
-    """Requests of one API, and their answers. Made by `MockPeer.on`."""
+    """Says how to answer certain requests of one API. Made by `MockPeer.on`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Rule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: there is no fault {unknown[0]!r}; expected one of {known}")
-        with_faults(None, faults)  # checks the faults of answers that functions will return
+        with_faults(None, faults)  # check the faults now, as answer functions are called only later
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
@@ -68,7 +68,7 @@ class Rule:
         return self
 
     def matches(self, request: Received) -> bool:
-        """Return whether the rule answers this request. Exceptions of `when` are not caught."""
+        """Return whether the rule answers this request. Exceptions that `when` raises are not caught."""
         if type(request.message) is not self.request or request.version not in self.versions:
             return False
         if self.times is not None and len(self.requests) >= self.times:
@@ -76,7 +76,7 @@ class Rule:
         return self._when is None or bool(self._when(request))
 
     def answer(self, request: Received) -> Reply:
-        """Return the answer to a request, and count the request. Exceptions of answer functions are not caught."""
+        """Count a request, and return its answer. Exceptions that an answer function raises are not caught."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         reply: Reply = answer(request)
@@ -92,7 +92,8 @@ class Rule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        if callable(answer) and not isinstance(answer, type):  # a class is a mistake: an instance was meant
+        # a class can be called too, but someone just forgot to instantiate it
+        if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message
         if message is not None and type(message) is not self.response:

@@ -1,7 +1,7 @@
-"""A mock peer on sockets: an asyncio server that passes bytes to connections and carries out their actions.
+"""A mock peer on sockets: an asyncio server that passes bytes to connections, and carries out the resulting actions.
 
 All decisions are made in `connection`. This module does only what needs a socket: reading, writing, waiting and
-closing. By default it listens on loopback, because a mock peer answers anybody.
+closing. By default it listens only on loopback, because a mock peer answers anyone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        with suppress(asyncio.CancelledError):  # asyncio's streams in Python 3.11 report cancellation as an error
+        # in Python 3.11, asyncio's streams report a cancelled callback as an error
+        with suppress(asyncio.CancelledError):
             await _serve(peer, reader, writer)
         tasks.discard(task)
 
@@ -57,7 +58,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
 
 
 async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Serve one client until its connection ends. Requests are read and recorded even while answers wait."""
+    """Serve one client until its connection ends. Requests are read and recorded even while answers are delayed."""
     connection = peer.connect(Address(*writer.get_extra_info("sockname")[:2]))
     waiting = _Waiting()
     answering = asyncio.ensure_future(_answer(waiting, writer))
@@ -76,12 +77,13 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        writer.transport.abort()  # otherwise, a client that does not read its answers would keep the server running
+        # otherwise a client that doesn't read its answers would prevent the server from stopping
+        writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
 
 class _Waiting:
-    """Actions that wait for earlier actions."""
+    """A queue of actions that have not been carried out yet."""
 
     def __init__(self) -> None:
         self.actions: asyncio.Queue[Action] = asyncio.Queue()
@@ -94,7 +96,7 @@ class _Waiting:
         self.actions.put_nowait(action)
 
     async def room(self) -> None:
-        """Wait until the size of the unread answers is below the maximum."""
+        """Wait until the answers that the client has not read are below the maximum size."""
         while self._size > _MOST_WAITING and not self._is_over:
             self._has_room.clear()
             await self._has_room.wait()
@@ -104,13 +106,13 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """Release `room`, because no more answers are sent."""
+        """Let `room` return, because no more answers will be sent."""
         self._is_over = True
         self._has_room.set()
 
 
 async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
-    """Carry out the actions of a connection, up to its `Close`."""
+    """Carry out the actions of a connection in order, until a `Close`."""
     try:
         while True:
             match await waiting.actions.get():
