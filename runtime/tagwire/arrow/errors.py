@@ -1,4 +1,4 @@
-"""The error for unusable columns, and helpers that add row numbers to errors or store errors in a column."""
+"""The error for unusable columns; add row numbers to errors, or store them in a column."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ class ColumnError(TagwireError):
 
 
 def in_row(error: E, row: int) -> E:
-    """Add the row number to an error, both in its message and as its `row` attribute, and return it."""
+    """Add the row number to an error, in its message and as `row`, and return it."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error

@@ -1,7 +1,6 @@
 """Connections on sockets: `tagwire.connect` blocks, and `tagwire.connect_async` is for asyncio.
 
-These connections have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how
-to use them.
+They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
 """
 
 from __future__ import annotations
@@ -51,10 +50,7 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield the host and port of an address, and turn an OSError in the `with` block into a PeerConnectionError.
-
-    Raises AddressError for an invalid address.
-    """
+    """Yield the host and port of an address; turn an OSError into a PeerConnectionError. Raises AddressError."""
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where

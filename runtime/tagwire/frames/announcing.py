@@ -61,7 +61,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the fallback response to a request in an unknown version, and the response's version; None if there is none.
+    """Return the fallback response to a request in an unknown version, and its version; None if there is none.
 
     As in Kafka, the fallback response to a version request lists only the versions of that request.
     """

@@ -15,10 +15,7 @@ from tagwire.selection.selection import Selection
 
 
 class Redaction:
-    """Redacts the messages and frames of a registry's package.
-
-    With `same_length`, values are replaced by as many zero bytes or `x` characters instead of by empty values.
-    """
+    """Redacts messages and frames of a package. With `same_length`, zeros or x's replace values."""
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
         self._registry = registry
@@ -74,7 +71,7 @@ class Redaction:
         return b"" if default is None else default  # the default of records is null
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """Return a struct with the same fields set, but emptied. Its unions therefore keep their alternatives."""
+        """Return a struct with the same fields set, but emptied, so that its unions stay valid."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)

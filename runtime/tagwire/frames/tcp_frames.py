@@ -64,7 +64,7 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # the registry raised UnknownMessageError, a LookupError
+        except LookupError:  # such as UnknownMessageError
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
@@ -188,7 +188,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # subtracting the same number everywhere keeps the heap order
+        # This keeps the heap order, because all entries shift alike.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
@@ -269,7 +269,7 @@ class DirectionFrames:
                 for frame in self._splitter:
                     self._headers.take(frame)
                     yield frame
-            except DecodeError as error:  # an invalid size: the next frame may begin as early as one byte later
+            except DecodeError as error:  # an invalid size: the next frame may begin one byte later
                 data = self._splitter.rest()[1:]
                 self._skipped += 1
                 self._splitter = FrameSplitter()

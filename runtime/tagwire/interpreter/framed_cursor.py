@@ -43,10 +43,7 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position.
-
-        Inside compressed data, the error's offset is that of the data.
-        """
+        """Raise a DecodeError at the current position, or at the start of the compressed data around it."""
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)
@@ -79,7 +76,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # store the length of the other item alone, without this length itself
+            # Store the length of only the other item, without this one.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
@@ -97,7 +94,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: an array up to the end of its extent, or a value of nested messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # no records may be stored as no bytes at all
+        # An empty array may be stored as no bytes at all, so there is nothing to decompress.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
@@ -131,10 +128,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return the value, which was read at `start`.
-
-        Rejects a wrong constant, and bit groups with undefined values.
-        """
+        """Return a value read at `start`. Rejects a wrong constant, and undefined values of bit groups."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -156,10 +150,7 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the elements at `start` that are known to be valid.
-
-        Returns their count, and the last one's order key.
-        """
+        """Skip the elements at `start` that are known to be valid; return their count and the last order key."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
@@ -188,10 +179,7 @@ class FramedCursor(LayoutCursor):
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Inside the `with` block, read the decompressed content of the bytes from `start` to `end`.
-
-        Afterwards, be at `end`.
-        """
+        """Inside the `with` block, read the decompressed bytes from `start` to `end`; then continue at `end`."""
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:

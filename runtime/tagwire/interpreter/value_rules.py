@@ -15,7 +15,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Describe a union in which several alternatives are set, for an error message."""
+    """Describe a union in which several alternatives are set."""
     return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 
@@ -38,5 +38,5 @@ def _field(element: Any, name: str) -> Any:
 
 
 def key_text(names: Iterable[str], element: Any, shown: Callable[[str, Any], str]) -> str:
-    """Describe a key for an error message: each field with its value, formatted by `shown`."""
+    """Describe a key: each field with its value, formatted by `shown`."""
     return ", ".join(f"{name} {shown(name, _field(element, name))}" for name in names)

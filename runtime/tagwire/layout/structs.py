@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultStruct:
-    """The type of `DEFAULT_STRUCT`. It exists only to give the constant a readable `repr`."""
+    """The type of `DEFAULT_STRUCT`, which gives it a readable `repr`."""
 
     def __repr__(self) -> str:
         return "DEFAULT_STRUCT"

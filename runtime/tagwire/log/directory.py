@@ -19,7 +19,7 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Return whether a folder is a partition: it contains segments, or it is named like a partition and has no subfolders.
+    """Return whether a folder is a partition: it contains segments, or is named like one and has no subfolders.
 
     The name alone is not enough, because log folders can have such names too: kafka-logs-1 (a second broker), data-0 (a
     volume). Raises OSError.

@@ -4,8 +4,8 @@ Brokers truncate segments while other processes read them: rolling a segment rem
 a new leader removes records. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read
 with pread, and a short read raises an error.
 
-Sequential readers request small adjacent slices, so a section of the file is cached. After a jump to another position,
-only one page is read, so that a reader of headers does not read all the records in between.
+Sequential readers request small adjacent slices, so a section of the file is cached. After a jump, only one
+page is read, so that a reader of headers does not read the records in between.
 """
 
 import os
@@ -26,7 +26,7 @@ _JUMP: Final = 1 << 12
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Read and return up to `size` bytes from position `start` on. Raises OSError."""
+    """Return up to `size` bytes, read from position `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -68,7 +68,7 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Make the file end at position `end`, as if there were no bytes after it. None changes nothing."""
+        """Treat position `end` as the end of the file. None changes nothing."""
         if end is not None:
             self._size = min(self._size, end)
 

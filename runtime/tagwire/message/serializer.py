@@ -97,7 +97,7 @@ class Serializer(Generic[M]):
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
-                # `end` may exceed the input, because straight-line code does not check each string against its end.
+                # `end` may be beyond the input, because straight-line code doesn't check that each string ends in it.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
                 del message  # free the memory before the interpreter reads the bytes again

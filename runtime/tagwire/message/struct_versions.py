@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """For each range of versions of a message or outer struct (the user), the version of the shared struct that it uses.
+    """For each range of versions of a message or outer struct (the user), the version of the shared struct in it.
 
     The ranges ascend without gaps, and the last one has no end. The struct's versions ascend too, so each range of
     struct versions corresponds to one range of user versions.

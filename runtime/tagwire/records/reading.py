@@ -53,7 +53,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of other formats, not in `formats`, in which a whole batch with a valid checksum begins at `pos`.
+    """Return the names of formats not in `formats` in which a whole batch with a valid checksum begins at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """

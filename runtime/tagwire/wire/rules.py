@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Return whether several alternatives are set, or none is set and no unknown tag can be a newer alternative."""
+    """Return whether several alternatives are set, or none although there is no unknown tag that could be a new one."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 

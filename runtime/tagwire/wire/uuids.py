@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultUuid:
-    """The type of `DEFAULT_UUID`. It exists only to give the constant a readable `repr`."""
+    """The type of `DEFAULT_UUID`, which gives it a readable `repr`."""
 
     __slots__ = ()
 

@@ -1,25 +1,25 @@
-"""The actions that a connection asks for. The owner of the socket carries them out in order, or a test inspects them.
+"""The actions of a connection. The owner of the socket carries them out in order, or a test inspects them.
 
-Actions are plain values: testing a delay needs no clock, and a truncated frame is just fewer bytes and then a `Close`.
+Actions are plain values, so testing a delay needs no clock, and a truncated frame is just shorter, before a `Close`.
 """
 
 from typing import NamedTuple, TypeAlias
 
 
 class Send(NamedTuple):
-    """Write these bytes immediately, without collecting more of them first."""
+    """Write these bytes at once, without collecting more."""
 
     data: bytes
 
 
 class Wait(NamedTuple):
-    """Do nothing for this time. Later actions wait too, because answers on a connection to a broker stay in order."""
+    """Do nothing for this time. Later actions wait too, as a broker answers in order."""
 
     seconds: float
 
 
 class Close(NamedTuple):
-    """Write everything that was sent before, and close the connection. This is always the last action."""
+    """Write everything sent before, then close the connection. Always the last action."""
 
 
 Action: TypeAlias = Send | Wait | Close

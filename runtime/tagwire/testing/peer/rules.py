@@ -44,11 +44,11 @@ class Rule:
         self._answers: Sequence[Any] = ()
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
-        """Answer with a response, a `Reply`, None (nothing), or a function of the request that returns one of these.
+        """Answer with a response, a `Reply`, None (no answer), or a function that gets the request and returns one.
 
-        A list or tuple has an answer for each request in turn, with the last one repeating. `faults` are the arguments
-        of `Reply`, applied to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for a
-        rule that already has answers.
+        A list or tuple has one answer per request, in order; the last one is repeated. `faults` are arguments of
+        `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
+        a rule that already has answers.
         """
         __tracebackhide__ = True
         if self._answers:
