@@ -301,7 +301,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # don't keep the response alive in `self.sent` until the next request
+        # Don't keep the response alive in `self.sent` until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()

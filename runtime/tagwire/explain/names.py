@@ -80,7 +80,7 @@ def abouts(struct: Any) -> Mapping[str, str]:
     """
     if struct is None:
         return {}
-    # imported here, because only HTML pages need it
+    # Imported here, because only HTML pages need it.
     from tagwire.message.field_docs import class_about, class_deprecation
 
     return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}

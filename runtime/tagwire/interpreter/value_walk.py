@@ -89,7 +89,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # an object that can't be compared, such as a struct without one of its attributes, is rejected later
+        # Objects that can't be compared, such as a struct with a deleted attribute, are rejected later.
         return True
 
 

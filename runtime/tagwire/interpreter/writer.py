@@ -239,7 +239,7 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        # a copy, so that the count is right even if a list changes or a subclass returns a wrong length
+        # Make a copy, so that the count is right even if a list changes or a subclass has a wrong `len`.
         elements = tuple(value)
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):

@@ -94,7 +94,7 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            # the array and its elements have the same type of length; don't show it twice
+            # If an array and its elements have the same type of length, don't show it twice.
             element = element.removeprefix(f"{self.length.name} ")
         return _text(self, f"[]{element}")
 

@@ -64,7 +64,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        # don't use the highest offset so far: one wrong offset would make all later batches look wrong
+        # Don't use the highest offset so far: one wrong offset would make all later batches look wrong.
         self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:

@@ -326,7 +326,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            # a varint that is too large, or longer than necessary
+            # A varint that is too large, or longer than necessary.
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)

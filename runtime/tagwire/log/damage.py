@@ -120,7 +120,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             at = match.start()
             if at >= stop:
                 break
-            # rejects most positions without parsing a batch
+            # This check rejects most positions without parsing a batch.
             if scan.may_begin(position + at, window[at : at + LONGEST]):
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)

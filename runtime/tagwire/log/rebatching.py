@@ -104,7 +104,7 @@ class _Source:
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        # the size of messages is computed differently
+        # Sizes of old-style messages are computed by other code, from record objects.
         is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None

@@ -67,7 +67,7 @@ def native_engine() -> ModuleType | None:
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        # an import statement, as it is faster than `import_module`, and this function is called often
+        # Don't use `import_module`: an import statement is faster, and this function is called often.
         import tagwire._engine as native
     except ImportError as fault:
         if wanted:

@@ -54,7 +54,7 @@ def _versions(text: str) -> Versions:
 
 
 def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    # imported here, because few messages have shared structs
+    # Imported here, because few messages have shared structs.
     from tagwire.message.struct_versions import StructVersions
 
     return StructVersions([(_versions(versions), number) for versions, number in ranges])
@@ -251,7 +251,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         version = int(version)  # converts a bool or an enum member
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        # if several threads got here, they all use the first layout
+        # If several threads got here, they all use the first layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))
     return layout
 

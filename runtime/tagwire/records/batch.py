@@ -298,7 +298,7 @@ class RecordBatch:
         """Decompress the records and return a `Walk` over them. Only for batches. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # an empty batch may have no bytes at all, not even compressed ones
+        # An empty batch may have no bytes at all, so there is nothing to decompress.
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
@@ -313,7 +313,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # keep it, so that counting and then iterating decompresses the records only once
+        # Keep the walk, so that counting the records and then iterating decompresses them only once.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 

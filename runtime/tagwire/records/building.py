@@ -398,7 +398,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # sorting fails for invalid headers, which are reported below
+        # Sorting fails for invalid headers, which are reported below.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)

@@ -84,7 +84,7 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            # an array itself has no fields, only its elements do
+            # An array itself has no fields, only its elements do.
             owner = field.struct if field.type.count("[]") == each else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:

@@ -143,7 +143,7 @@ class Selection:
     def _plan(self, version: int) -> Choosing | None:
         """Return the native engine's plan for a version, or None if there is none."""
         if version not in self._plans:
-            # if several threads got here, they all use the first plan
+            # If several threads got here, they all use the first plan.
             self._plans.setdefault(version, self._made(version))
         return self._plans[version]
 

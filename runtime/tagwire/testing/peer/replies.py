@@ -67,7 +67,7 @@ class Reply:
             value = getattr(self, name)
             if not is_fit(value):
                 raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
-        # a range is not expanded, because it may be long
+        # A range is kept as a range, because it may be too long to expand.
         object.__setattr__(self, "split_at", _ascending(self.split_at))
 
     @property

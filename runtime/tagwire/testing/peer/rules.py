@@ -92,7 +92,7 @@ class Rule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # a class can be called too, but someone just forgot to instantiate it
+        # A class is callable too, but as an answer it is a mistake: an instance was meant.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message

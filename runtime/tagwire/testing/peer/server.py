@@ -39,7 +39,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        # in Python 3.11, asyncio's streams report a cancelled callback as an error
+        # In Python 3.11, asyncio's streams report a cancelled callback as an error.
         with suppress(asyncio.CancelledError):
             await _serve(peer, reader, writer)
         tasks.discard(task)
@@ -77,7 +77,7 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        # otherwise a client that doesn't read its answers would prevent the server from stopping
+        # Abort, because a client that doesn't read its answers would prevent the server from stopping.
         writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
