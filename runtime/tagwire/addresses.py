@@ -11,11 +11,14 @@ _PORTS: Final = range(1 << 16)
 
 
 class AddressError(TagwireError, ValueError):
-    """A string that is not an address."""
+    """A string can't be parsed as an address."""
 
 
 class Address(NamedTuple):
-    """The host and port where a server listens. `str()` gives the form that Kafka clients take as bootstrap server."""
+    """The host and port where a server listens.
+
+    `str()` gives the form that Kafka clients accept as a bootstrap server.
+    """
 
     host: str
     port: int

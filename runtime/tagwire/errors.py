@@ -33,7 +33,7 @@ class TagwireError(Exception):
 
 
 class VersionsError(TagwireError, ValueError):
-    """A string or a pair of numbers that is not a version range."""
+    """A string or a pair of numbers does not describe a version range."""
 
 
 class SchemaError(TagwireError):
@@ -41,7 +41,7 @@ class SchemaError(TagwireError):
 
 
 class SpecError(TagwireError):
-    """A message spec that breaks a rule.
+    """A message spec breaks a rule.
 
     `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id (`tagwire rule ID` explains
     it). `problems` lists all problems that were found; the other attributes describe the first one.
@@ -88,7 +88,7 @@ class EncodeError(TagwireError):
 
 
 class DecodeError(TagwireError):
-    """Bytes that do not match the layout.
+    """Bytes do not match the layout.
 
     `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message itself), `offset` is the byte position
     in the input. `found` and `expected` describe what is there and what should be.
@@ -109,4 +109,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Bytes that exceed one of the limits in a `Limits` object."""
+    """Bytes exceed one of the limits in a `Limits` object."""

@@ -83,7 +83,7 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert all arrays of `data`. `row` is called with each value and its version, and converts it."""
+        """Convert all arrays of `data`. `row` takes a value and its version, and returns the converted value."""
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):

@@ -1,8 +1,8 @@
 """Turn edited annotations back into bytes: the reverse of `annotate` and `tagwire explain`.
 
-Only the column of bytes is read. Offsets, paths, types and values are ignored, so a line can be changed, removed,
-moved, doubled or added without changing the others, to make bytes that no serializer would write. `parse_annotated` is
-the strict variant for golden files, in which offsets must agree.
+Only the column of bytes is read. Offsets, paths, types and values are ignored, so you can change, remove, move,
+duplicate or add a line without adjusting the others, and so make bytes that no serializer would write.
+`parse_annotated` is the strict variant for golden files, in which the offsets must be right.
 
 A line has, from the left:
 

@@ -106,7 +106,10 @@ def _size(lines: Iterable[Line]) -> int:
 
 
 def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the following lines of the same struct, but stop before a duplicate of the struct: a repeat of `line`."""
+    """Yield the following lines of the same struct.
+
+    Stop at a repeat of `line`: a duplicate of the struct begins there.
+    """
     for each in behind:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return

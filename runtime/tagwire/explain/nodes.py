@@ -68,7 +68,7 @@ class Node:
     def value(self) -> Any:
         """The value of a field, the count of an array, the size of a tagged field, or True for a struct; None for null.
 
-        If the records of a field have been opened, the number of batches.
+        After `open_records`, the value of a records field is the number of its batches.
         """
         if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number

@@ -203,7 +203,7 @@ class _Session:
             self.recorder.open([], frame, 0)
 
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
-        """Read another message, with the native engine if it supports the version."""
+        """Read the next message, with the native engine if it supports the version."""
         layout = layout_of(message, version)
         self.learn(layout)
         plan = message.serializer(version)
@@ -211,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Try to read a message natively; return whether that worked. A native error counts only in strict mode."""
+        """Try to read a message natively. Returns False if Python must read it, as after an error in lenient mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -238,7 +238,7 @@ class _Session:
         return False
 
     def read(self, layout: Layout, *, whole: bool) -> None:
-        """Read another layout, unless an error has stopped the session."""
+        """Read the next part by its layout, unless an error has ended the session."""
         if self.error is not None:
             return
         self.learn(layout)

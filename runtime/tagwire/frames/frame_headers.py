@@ -18,7 +18,7 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields, without those `fields` that a package's own header class does not have.
+    """Return a header with the given fields, except `fields` that the package's header class does not have.
 
     An optional field that is None keeps its default if the header's version does not have the field. Raises EncodeError
     for an optional field that the header class does not have, and for a missing required field.
@@ -119,7 +119,7 @@ def _refusal(message: Message, version: int | None, reason: str) -> EncodeError:
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # no need to install it: type checkers include it
+    from typing_extensions import TypeVar  # only for type checkers, which include this package
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)

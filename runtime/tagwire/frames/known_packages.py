@@ -67,7 +67,7 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a header key for display: if it is a number that KIP-82's first draft names, that name."""
+    """Return a header key for display: by its name, if it is a number that KIP-82's first draft names."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

@@ -46,8 +46,9 @@ class LossyVersionsError(NoCommonVersionError):
 def negotiate(message: "type[Message] | Message", peer: Any) -> int:
     """Return the highest stable version that both sides have, and that can represent the whole message.
 
-    For a message class, only the versions matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest, highest)}.
-    Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass LossyVersionsError.
+    If `message` is a class, only the version ranges matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest,
+    highest)}. Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass
+    LossyVersionsError.
     """
     cls = message if isinstance(message, type) else type(message)
     return best_version(message, _range_of(cls.API_KEY, peer))

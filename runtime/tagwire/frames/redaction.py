@@ -59,7 +59,7 @@ class Redaction:
         if isinstance(value, list):  # the path leads through an array, so there is a list of values
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # otherwise elements with empty keys would be duplicates
+            keeps = self._same_length and not field.unique  # drop elements with keys, which would become duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)

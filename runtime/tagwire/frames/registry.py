@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    from typing_extensions import TypedDict, TypeVar, Unpack  # no need to install it: type checkers include it
+    from typing_extensions import TypedDict, TypeVar, Unpack  # only for type checkers, which include this package
 
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound

@@ -109,7 +109,7 @@ class Guess:
 
     @property
     def clear(self) -> Candidate | None:
-        """The best candidate if there is no doubt: complete, cheaper than raw bytes, and `CLEARLY` ahead.
+        """The best candidate if there is no doubt about it: complete, cheaper than raw bytes, and far ahead.
 
         Otherwise None.
         """

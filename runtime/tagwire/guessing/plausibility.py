@@ -90,7 +90,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float, with all floats equally likely
+    return 8.0 * node.header_length  # a float; all floats count as equally likely
 
 
 def _error_code(value: int, name_of: NameOf) -> float:
@@ -132,7 +132,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. The last batch may be truncated, as brokers do."""
+    """Return whether checksums prove that these are record batches. Brokers may have truncated the last one."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

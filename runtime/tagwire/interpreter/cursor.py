@@ -49,7 +49,7 @@ class LayoutCursor:
 
     @property
     def left(self) -> int:
-        """The number of bytes between the position and the end of the extent."""
+        """The number of bytes from the position to the end of the readable bytes."""
         return self.end - self.pos
 
     # ------------------------------------------------------------ rejecting

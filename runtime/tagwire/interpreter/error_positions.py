@@ -93,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at the end of the path, and one scope per struct on the way, including the last."""
+    """Return the type that a path leads to, and a scope of values for each struct on the way, including the last."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

@@ -150,14 +150,17 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the elements at `start` that are known to be valid; return their count and the last order key."""
+        """Skip the elements at `start` that are known to be valid.
+
+        Returns their count, and the number by which the last one is ordered.
+        """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
         """Reject an empty array that needs elements, and elements that do not ascend.
 
-        `values` holds the elements from index `first` on; `last` is the order key of the one before.
+        `values` holds the elements from index `first` on; `last` is the number by which the one before is ordered.
         """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")

@@ -104,7 +104,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the attributes that a version reads from its values, except fields that it would drop."""
+    """Yield the names of the attributes that encoding in a version needs. Fields that it would drop are left out."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)

@@ -179,7 +179,7 @@ def summarize(
 # Survey a log before compaction, from its batch headers and markers.
 #
 # A survey finds the aborted transactions, the last sequence number of each active producer, and where compaction stops.
-# As in a broker, that is before the active segment, a segment that is too young, or one with an open transaction.
+# As in a broker, it stops before the active segment, a segment that is too young, or one with an open transaction.
 
 
 def modified_ms(segment: Segment) -> int:

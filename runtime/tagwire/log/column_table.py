@@ -164,7 +164,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 def is_uniform(root: Column, formats: FormatSet) -> bool:
     """Return whether native code can read the header keys.
 
-    They must have one type in all formats, unless not needed.
+    They must have one type in all formats, unless no column needs them.
     """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format

@@ -68,7 +68,7 @@ def bounds_of(compaction: Compaction) -> Bounds:
 
 
 class _Compactor:
-    """The compaction of one partition."""
+    """Compacts one partition."""
 
     def __init__(
         self, partition: Partition, folder: Path, compaction: Compaction, tell: Tell | None, explain: Explain | None

@@ -94,7 +94,7 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
 # The state of a coordinator's log: the last value of every key, with transactions resolved.
 #
 # The records of a transaction take effect at its commit marker, and an abort marker discards them.
-# They keep their own offsets: a value written before the marker, outside the transaction, may be newer than them.
+# They keep their own offsets, because a value written before the marker, outside the transaction, may be newer.
 
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"

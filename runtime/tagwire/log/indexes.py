@@ -184,8 +184,8 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
 
 # Find single entries of an `.index` or `.timeindex` by bisection.
 #
-# A lookup reads only the few entries that it compares. That matters because indexes can be large:
-# 65,000 entries for a segment of 1 GiB, or 10 MiB preallocated for an active segment.
+# An index can have 65,000 entries (for a segment of 1 GiB), or be preallocated to 10 MiB (for an active segment).
+# So a lookup reads only the few entries that it compares.
 # A lookup assumes that entries ascend, and that only the last one is followed by zeros.
 # The result is therefore only a hint, which the caller compares with the batch at that position.
 # By contrast, `OffsetIndex` and `TimeIndex` read all entries, and `verify` checks them.

@@ -171,7 +171,7 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield the segments from the one that may contain this offset on. For that one, also yield True: search it.
+        """Yield the segments from the one that may contain this offset on, each with whether to search it.
 
         If it turns out not to contain the offset, reading begins at the start of the next segment.
         """

@@ -210,7 +210,10 @@ class Scan:
         return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """Return the batch at a position without verifying its checksum; only its header is needed. Raises LogError."""
+        """Return the batch at a position without verifying its checksum, for callers that need only the header.
+
+        Raises LogError.
+        """
         data = self.data[position : position + self.size(position)]
         try:
             return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)

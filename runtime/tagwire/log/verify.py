@@ -210,7 +210,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check for a file that can only fail to be read: it finds no other problems."""
+    """Return a check that only reads a file. The problems it finds are the errors that reading raises."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

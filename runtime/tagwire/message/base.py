@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal, dataclass_transform
 
-    from typing_extensions import TypeVar  # no need to install it: type checkers include it
+    from typing_extensions import TypeVar  # only for type checkers, which include this package
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
@@ -213,7 +213,7 @@ class Struct(Declarations):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Neither memoryviews nor the shared empty `unknown_tags` can be pickled: replace views, omit unchanged fields.
+        # Memoryviews can't be pickled, so replace them. Nor can the shared empty `unknown_tags`, so omit unset fields.
         # Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill

@@ -173,7 +173,7 @@ class FieldRow:
     def struct_version(self, version: int | None) -> int | None:
         """Return which version of `struct` is used in a version of this row's owner.
 
-        Only shared structs have their own.
+        They differ only for shared structs.
         """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 

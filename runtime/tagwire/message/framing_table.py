@@ -134,7 +134,10 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of the struct that it contains. Raises SchemaError."""
+    """Return the layout item for a row. `struct` is the layout of the struct in it, if there is one.
+
+    Raises SchemaError.
+    """
     return Item(
         row.name,
         _type(row, framing, struct),

@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # if so, they are a view of `buf`
+    has_records = format.records is not None  # if so, the header gets a view of them
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:

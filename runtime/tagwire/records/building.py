@@ -142,7 +142,7 @@ class BatchBuilder:
 
     @property
     def flags(self) -> dict[str, bool]:
-        """Whether each of these attribute bits is set: by the property of the same name, or by a delete horizon."""
+        """Which attribute bits to set: those of properties with the same name, and that of the delete horizon."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,

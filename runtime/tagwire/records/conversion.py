@@ -196,7 +196,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the offsets and timestamps that the header stores apart from those of the first and last record."""
+        """Return the offsets and timestamps that the batch header has in addition to those of its records."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}

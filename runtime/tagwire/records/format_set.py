@@ -99,7 +99,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats that have the magic byte found at `pos`. Their lengths are not checked."""
+        """Return the formats that have the right magic byte for a batch at `pos`. Their lengths are not checked."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)

@@ -1,7 +1,7 @@
 """Format the records of a batch as JSON lines, in native code without objects.
 
-For records that native code rejects, and for formats whose records have other fields than magic 2, `tagwire.log.dump`
-makes the same lines from record objects.
+For records that native code rejects, and for formats whose records have different fields from magic 2,
+`tagwire.log.dump` makes the same lines from record objects.
 """
 
 from collections.abc import Callable, Generator

@@ -103,8 +103,8 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 # The header's bytes are stored, because some values don't follow from the records: producers, horizons, former offsets.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 #
-# Some batches can only be stored whole: messages, which have no batch header; records that `Record` can't represent;
-# and compressed batches, whose bytes depend on the version of the compression library.
+# Compressed batches are stored whole, because their bytes depend on the version of the compression library.
+# So are messages, which have no batch header, and batches with records that `Record` can't represent.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")

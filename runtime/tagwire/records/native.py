@@ -198,7 +198,7 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Return a collector that encodes records as soon as they are added, starting with `first`; None if it can't.
+    """Return a collector that encodes records as soon as they are added, starting with `first`; or return None.
 
     That is possible only if the bytes don't depend on settings that may still change, and decode to equal records.
     """

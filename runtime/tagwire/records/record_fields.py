@@ -1,7 +1,7 @@
 """Convert a record to the field values of its format: offset deltas, headers, and attributes with computed bits.
 
-Values that the format can't represent are rejected. The error's path is that within the record; callers with several
-records add the index.
+Values that the format can't represent are rejected. The path in the error is relative to the record; callers with
+several records add the index.
 """
 
 from typing import Any, NoReturn

@@ -71,7 +71,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` for the new values of each row, and make the elements to append."""
+        """Call `function` to get the new values of each row, and make the elements to append."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.behind for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]

@@ -63,7 +63,7 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """For each path, return the version of the struct that contains its last field.
 
-        Shared structs have own versions.
+        Shared structs have their own versions.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:

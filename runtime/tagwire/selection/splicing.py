@@ -219,7 +219,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each entry. Meanwhile, the position is at the entry's data."""
+        """Yield the tag and size of each entry. At each yield, the reader is positioned at the entry's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()

@@ -108,7 +108,7 @@ class WireType:
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert to a value: the result of `struct`, or the bytes that follow a length. Raises Deviation."""
+        """Convert raw data (the result of `struct`, or the bytes after a length) to a value. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
