@@ -11,7 +11,7 @@ _PORTS: Final = range(1 << 16)
 
 
 class AddressError(TagwireError, ValueError):
-    """A string can't be parsed as an address."""
+    """A string that is not an address."""
 
 
 class Address(NamedTuple):

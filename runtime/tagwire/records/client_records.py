@@ -136,7 +136,7 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes its key in a compacted topic: by flag or, without one, by a null value (KIP-87)."""
+        """Whether the record deletes its key in a compacted topic: by flag or, without one, a null value (KIP-87)."""
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter

@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. Source: KIP-87; before KIP-87, a null value marks a delete."""
+"""Which records compaction keeps. Source: KIP-87; before KIP-87, a null value marks a delete."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

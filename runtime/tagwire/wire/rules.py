@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Return whether several alternatives are set, or none although there is no unknown tag that could be a new one."""
+    """Return whether a union is broken: several alternatives are set, or none is and no unknown tag may be one."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 

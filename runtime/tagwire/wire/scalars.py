@@ -160,7 +160,7 @@ def put_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_string(out: bytearray, value: str | None) -> None:
-    """Append a string: its int16 length, then UTF-8. None is a length of -1."""
+    """Append an int16 length and UTF-8, or -1 for None."""
     if value is None:
         out += b"\xff\xff"
     else:
@@ -183,7 +183,7 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
-    """Append a string: its compact length, then UTF-8. None is a length of 0."""
+    """Append a compact length and UTF-8, or 0 for None."""
     if value is None:
         out.append(0)
     else:

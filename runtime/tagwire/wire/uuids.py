@@ -1,7 +1,7 @@
-"""UUIDs as defaults of fields, without importing `uuid` before it is needed.
+"""UUIDs as defaults, without importing `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a package and a message together, but most programs don't need UUID
-defaults: they read UUIDs from bytes, or don't use any.
+Importing `uuid` takes longer than importing a package and a message together, but most programs only read
+UUIDs from bytes, or don't use any.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class WireType:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether every value takes the same number of bytes, `width`."""
+        """Whether every value takes `width` bytes."""
         return self.width > 0
 
     @property
@@ -157,11 +157,11 @@ class WireType:
     # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
-        """Parse the default of a field in a spec. Raises ValueError for a string that does not match `text_form`."""
+        """Parse a default in a spec. Raises ValueError for a string that does not match `text_form`."""
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """Return the default of a field in a spec in its canonical form."""
+        """Return the canonical form of a default in a spec."""
         return text
 
     def holds(self, value: object) -> bool:
