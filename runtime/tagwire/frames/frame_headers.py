@@ -1,4 +1,4 @@
-"""The header of a frame to encode. It is made for the message, or the caller gives it and it is checked here."""
+"""Make the header of a frame that is to be encoded, or check the header that the caller gives."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """For each path, the field table row of the field that it ends at."""
+        """The field table row (`FieldRow`) of each path's last field."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 

@@ -146,7 +146,7 @@ class MessageIndex:
         return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     def releases(self, name: str) -> dict[int, Spans]:
-        """Return the releases that have each version of a message: see `tagwire.frames.releases`.
+        """Return, for each version of a message, the releases that have it: see `tagwire.frames.releases`.
 
         Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
         """

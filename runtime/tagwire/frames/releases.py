@@ -1,4 +1,4 @@
-"""The releases that have each version of a message.
+"""Find out which releases have which versions of a message.
 
 A package whose specs came from several releases has a module `releases` with a string for each message, made by the
 generator:

@@ -288,7 +288,8 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(PLACES, None)
     for name in struct.framing:
-        if cls is not None or name not in dict(struct.checks):  # a dict keeps its checksum, so that it can be inspected
+        # a struct that becomes a dict keeps its checksum, for inspection
+        if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:
         if not values.get("unknown_tags", True):

@@ -235,7 +235,7 @@ def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """Return as many of the spans as possible such that offsets ascend. Their order does not change.
+    """Select as many spans as possible whose offsets ascend, without reordering them.
 
     This is the longest increasing subsequence, computed by tracking the lowest last offset for each length.
     """

@@ -389,7 +389,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # converts a bool or an enum member
-            # If several threads got here, they all use the first one.
+            # If several threads got here at once, they all use the first one.
             found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found
 

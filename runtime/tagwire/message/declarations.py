@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredField(tuple["Any", ...]):
-    """The arguments of a `field` call, positional ones and keywords."""
+    """The positional and keyword arguments of a `field` call."""
 
     __slots__ = ()
 

@@ -251,7 +251,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         version = int(version)  # converts a bool or an enum member
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        # If several threads got here, they all use the first layout.
+        # If several threads got here at once, they all use the first layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))
     return layout
 

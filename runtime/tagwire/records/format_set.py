@@ -250,7 +250,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        found = _formats.setdefault(name, found)  # if several threads got here, they all use the first object
+        found = _formats.setdefault(name, found)  # if several threads got here at once, they all use the first object
     return found
 
 

@@ -153,6 +153,6 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
 def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
     for step in way:
-        assert owner is not None  # a path can't continue after a field that has no fields itself
+        assert owner is not None  # only the last field of a path may be one without fields
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
     return owner if way else None

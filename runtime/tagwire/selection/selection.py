@@ -57,7 +57,7 @@ class Selection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """For each path, the field table row of the field that it ends at."""
+        """The field table row (`FieldRow`) of each path's last field."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
@@ -143,7 +143,7 @@ class Selection:
     def _plan(self, version: int) -> Choosing | None:
         """Return the native engine's plan for a version, or None if there is none."""
         if version not in self._plans:
-            # If several threads got here, they all use the first plan.
+            # If several threads got here at once, they all use the first plan.
             self._plans.setdefault(version, self._made(version))
         return self._plans[version]
 
