@@ -28,10 +28,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, host: str = "") -> Address:
-        """Parse an address in the form that `str()` returns. If `host` is given, a port alone is enough.
-
-        Raises AddressError.
-        """
+        """Parse an address in the form that `str()` returns. With `host`, a port is enough. Raises AddressError."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:

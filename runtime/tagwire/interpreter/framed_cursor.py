@@ -160,7 +160,7 @@ class FramedCursor(LayoutCursor):
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
         """Reject an empty array that needs elements, and elements that do not ascend.
 
-        `values` begin at index `first`; `last` is the number by which the element before is ordered.
+        `values` begin at index `first`; `last` is the order number before them.
         """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
