@@ -55,7 +55,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def truth() -> dict[str, list[dict[str, Any]]]:
-    """Return the batches of each partition in order, as read by Kafka's reader. Keys are `broker/topic-partition`."""
+    """Return the batches that Kafka's reader found in each partition, in order, keyed by `broker/topic-partition`."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for line in gzip.decompress((LOGS / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
         row = json.loads(line)
@@ -66,7 +66,7 @@ def truth() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture
 def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Unload packages that a test generated and imported, so that other tests can reuse their names."""
+    """After the test, unload the packages that it generated and imported, so that other tests can reuse their names."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name, module in [*sys.modules.items()]:
@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    """Return the rank of a test by its mark for slow tests. Tests without such a mark come last."""
+    """Return the sort rank of a test: Spark tests come first, then tests marked as slow, then all others."""
     if _SPARK.intersection(getattr(item, "fixturenames", ())):
         return 0
     return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
@@ -106,7 +106,7 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None]:
-    """Restore the engine after a test that selected another one."""
+    """Restore the engine of this run after a test that selected another one."""
     was_another = os.environ.get("TAGWIRE_ENGINE") != _ENGINE
     yield
     if was_another:

@@ -76,7 +76,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     (specs / "FooRequest.json").write_text(
         '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
     )
-    # With None in sys.modules, an import fails as if the module were not installed.
+    # With None in sys.modules, importing the module fails as if it were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

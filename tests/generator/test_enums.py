@@ -73,11 +73,11 @@ TASK = {
 }
 OPTIONS = SpecOptions()
 GOLDEN = {
-    # id 7 (4 bytes), state 1 (1 byte), kind 6 (2 bytes)
+    # id: 7 (4 bytes), state: 1 (1 byte), kind: 6 (2 bytes)
     0: "00000007 01 0006",
-    # Version 1 adds arrays with int32 counts: two past states, -1 and 9; and one kind, 60000 = 0xEA60.
+    # Version 1 adds two arrays with int32 counts: the past states -1 and 9, and the kind 60000 (0xEA60).
     1: "00000007 01 0006  00000002 ff 09  00000001 ea60",
-    # Version 2 has compact counts (n + 1), then one tagged field: tag 0, 8 bytes, the int64 2.
+    # Version 2 has compact counts (n + 1), then one tagged field: tag 0, 8 bytes, the int64 value 2.
     2: "00000007 01 0006  03 ff 09  02 ea60  01 00 08 0000000000000002",
 }
 
@@ -336,7 +336,7 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
-    """Return the breaking changes of `Task` if a register that three of its fields use changes to `entries`."""
+    """Return the breaking changes of `Task` when the register `name`, which its fields use, changes to `entries`."""
     base = next(each for each in (STATE, KIND) if each["name"] == name)
     after = base | {"entries": entries} | more
     sides = []

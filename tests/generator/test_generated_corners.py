@@ -1,4 +1,4 @@
-"""Compare the generated code for every type in every role with the independent encoder.
+"""Compare the generated code with the independent encoder for every type in every kind of field.
 
 Kafka's specs miss some combinations, such as arrays of booleans, tagged UUIDs, and nullable arrays of bytes. Without
 these tests, a user would be the first to find a template that fails for such a combination.
@@ -34,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return a message with a field of this type in each role that the spec language allows."""
+    """Return a message spec with every kind of field that the spec language allows for this type."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
@@ -63,7 +63,7 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a spec that uses a struct of only these fields as nullable, in an array, and as tagged."""
+    """Return specs with a struct of only these fields, used as a plain, nullable, tagged and array field."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

@@ -1,4 +1,4 @@
-"""Check that a new type family works for every use or is rejected by name.
+"""Check that a new family of types works in every kind of field, or is rejected with an error that names it.
 
 Adding a type takes a class and one line, as described in architecture.md. One type here has a fixed width, the other a
 length prefix. The expected bytes are computed by hand.
@@ -35,7 +35,7 @@ from tagwire_generator.views.message_view import message_view
 
 
 class FixedType(WireType):
-    """A type of fixed-width bytes, shown as hexadecimal in JSON and specs."""
+    """A type for fixed-width bytes, shown as hexadecimal in JSON and specs."""
 
     __slots__ = ()
     family = "fixed"
@@ -72,7 +72,7 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """A type of ints of any size as decimal digits with a length prefix, without Arrow columns or spec defaults."""
+    """A type for ints of any size, written as decimal digits after a length. No Arrow columns or spec defaults."""
 
     __slots__ = ()
     family = "digits"
@@ -108,7 +108,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return a field for each role of a type. Version 1 is flexible."""
+    """Return every kind of field (plain, dropped, array, tagged, ...) for a type. Version 1 is flexible."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},
@@ -135,14 +135,14 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
-    # plain, number, gone, many (count 2 and its elements), given
+    # Fields in order: plain, number, gone, many (count 2 and its elements), given.
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
-    # plain, number, many (compact count 3), given; then two tagged fields: tagged (tag 0, 16 bytes), many_tagged (tag
-    # 1, 17 bytes, compact count 2, one element)
+    # Version 1 drops gone, and many has the compact count 3. Two tagged fields follow: tagged (tag 0, 16 bytes) and
+    # many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # plain, number, gone, many (count 2), or_none. Each value of the type is digits after an int32 length; null is -1.
+    # Fields in order: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
-    # As in version 0 without gone, but with compact lengths and counts, where null is 0; then two tagged fields.
+    # Version 1 drops gone and has compact lengths and counts (0: null). The two tagged fields follow.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
 }
 VALUES: dict[tuple[str, int], dict[str, Any]] = {
@@ -205,7 +205,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
 
 
 def test_native_json_reader_and_a_field_of_another_version(tmp_path: Path) -> None:
-    """Check that the native JSON reader, which plans all fields of a class, handles fields missing from the version."""
+    """Check that the native JSON reader, which knows all fields of a class, skips fields missing from the version."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
     given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
     fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]

@@ -1,4 +1,4 @@
-"""Compare verdicts on specs with those of Kafka's message generator; the docs list the known differences."""
+"""Check that tagwire and Kafka's message generator accept the same specs, except for documented differences."""
 
 import gzip
 import json

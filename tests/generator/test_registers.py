@@ -31,7 +31,7 @@ def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> d
 
 
 def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return the rule and line of each problem. Each entry of the register is on its own line."""
+    """Return the rule and line of each problem. Each register entry is put on its own line."""
     text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
     return [(problem.rule, problem.line) for problem in read_spec(text).problems]
 
@@ -162,7 +162,7 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
 
 
 def test_names_of_constants() -> None:
-    """Check that `µg` must have an explicit constant: non-ASCII letters become underscores, which would give `_G`."""
+    """Check that `µg` needs an explicit constant: non-ASCII letters become underscores, so it would be `_G`."""
     spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
     result = read_spec(json.dumps(spec)).register
     assert result is not None
@@ -193,6 +193,6 @@ def test_error_codes_have_names_and_retriable_flags() -> None:
     (messages.LeaderRecoveryState, "RECOVERED RECOVERING"),
 ])  # fmt: skip
 def test_numbers_of_internal_topics_are_kafkas(register_: Any, want: str) -> None:
-    """Compare the names, in the order of their numbers, with the enums in the jars of Kafka 4.4.0."""
+    """Check that the numbers and names are those of the enums in Kafka 4.4.0's jars."""
     numbers = {name: number for number, name in enumerate(want.split()) if name != "-"}
     assert {register_.name_of(each): each.value for each in register_ if each != 127} == numbers

@@ -53,7 +53,7 @@ def write(root: Path) -> None:
 
 
 def points(shapes: Any, version: int) -> tuple[Any, Any]:
-    """Return the two points of the golden bytes, with the fields that this version of Point has."""
+    """Return the two points that the golden bytes contain, with the fields of this version of Point."""
     more: dict[str, Any] = {"label": "hi"} if version > 0 else {}
     return shapes.Point(x=1, y=-2, **more, **({"z": 5} if version > 1 else {})), shapes.Point(x=3, y=4)
 
@@ -117,7 +117,7 @@ def test_the_generator_expands_as_the_runtime_does(shapes: Any, file: str, versi
 
 
 def plain(struct: Any) -> Any:
-    """Return a layout without its classes, for comparison."""
+    """Return a layout as tuples without its classes, so that layouts of different packages can be compared."""
     inner = [getattr(item.type, "element", item.type) for item in struct.fields]
     nested = [plain(each.struct) if hasattr(each, "struct") else None for each in inner]
     own = [(item.name, str(item.type), item.tag, item.default) for item in struct.fields]

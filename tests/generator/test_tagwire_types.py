@@ -130,9 +130,9 @@ GRIDS: dict[str, Any] = {
 }
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
-# Each message and version, with the values and the bytes.
+# Values and expected bytes by message and version.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # 255; 2^63; -1.5 (sign 1, exponent 127, fraction .1); then arrays with int32 counts: 255 and 0; 2^63; 0.5
+    # small 255; large 2^63; ratio -1.5 (sign 1, exponent 127, fraction .1); arrays with int32 counts: 255, 0; 2^63; 0.5
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
@@ -151,20 +151,20 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"stamps": (), "tagged_digest": b"\xaa\xbb\xcc\xdd"},
         "01020304  02 6162  ffffffffffffffff  0000000000000001  02 00  00000001  01  01  00 04 aabbccdd",
     ),
-    # Each nullable value follows a marker, 01 for a value or ff for null. `later` is not nullable in version 0.
+    # A marker byte precedes each nullable value: 01 (value present) or ff (null). `later` is not nullable in version 0.
     ("NullsMessage", 0): (
         {"tiny": -2, "big": None, "huge": 1, "flag": True, "ratio": 1.0, "id": None, "four": b"abcd"}
         | {"later": 3, "stamp": 1},
         "01 fe  ff  01 0000000000000001  01 01  01 3f800000  ff  01 61626364  0003  01 0000000000000001",
     ),
-    # Version 1 adds a tagged field: tag 0, 4 bytes, 0. It has no marker, because null would be omitted.
+    # Version 1 adds a tagged field: tag 0, 4 bytes, value 0. It needs no marker, because a null field is omitted.
     ("NullsMessage", 1): (
         {"tiny": None, "big": 7, "huge": None, "flag": None, "ratio": None, "four": None, "id": UUID(int=1)}
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Arrays of arrays with int32 counts: (1, -1) and an empty array; an array of one string; an array of two structs;
-    # and an array of an array of one bool.
+    # Nested arrays with int32 counts. numbers: (1, -1) and (); texts: one array with one string; lines: one array with
+    # two structs; cubes: one array of one array with one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
@@ -199,14 +199,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
-    """Return the class, the message, and its bytes."""
+    """Return the message class, the golden message, and its expected bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
     return cls, cls(**made(package, values)), bytes.fromhex(text)
 
 
 def made(package: ModuleType, values: Any) -> Any:
-    """Return the values with dicts replaced by `Point` objects."""
+    """Return the field values with each dict converted to a `Point`."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 
     def one(value: Any) -> Any:
@@ -303,7 +303,8 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
     assert format_spec(text, file="X.json", options=SpecOptions()) == text
 
 
-@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))  # not floats, which Kafka has
+# all but the floats, which Kafka's specs have, too
+@pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))
 def test_plain_kafka_specs_reject_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
     result = read_spec(json.dumps(plain), file="X.json", options=SpecOptions())
@@ -358,7 +359,7 @@ NAN = float("nan")
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
 def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: str) -> None:
-    """Check that object comparison, versions without the field, omitted tagged fields, and columns all compare bits."""
+    """Check that all float comparisons, with other floats or defaults, compare the bits (-0.0 is not 0.0)."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}
     if engine == "python":

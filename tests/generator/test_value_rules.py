@@ -1,8 +1,8 @@
-"""Test unions, required fields and unique keys in every use, in a small protocol with bytes computed by hand.
+"""Test unions, required fields and unique keys in a small protocol. The expected bytes are computed by hand.
 
 The bytes follow docs/spec-language.md. An int32 takes four bytes. In version 0, a string follows an int16 length. From
 version 1 on, lengths and counts are unsigned varints of n + 1, and each struct ends with a tag section: the number of
-tagged fields, then tag, size and data of each field.
+tagged fields, then the tag, size and data of each field.
 """
 
 import copy
@@ -45,7 +45,7 @@ HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
 STOPS = {
     0: "00000002 000161 0005 000162 0000",  # count 2: city "a", 5 minutes; city "b", 0 minutes
     1: "03 0261 0005 00 0262 0000 00",
-    2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the gates 7 and 0
+    2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the gates: 7 and 0
 }
 SENDER = {0: "", 1: "", 2: "026e 00"}  # name "n", no tagged fields
 GOLDEN = {
@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the decoding error, after checking that class, generated code and interpreter raise the same error."""
+    """Return the error of decoding invalid bytes, after checking that class and generated code raise the same error."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:
@@ -87,7 +87,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the encoding error, which must be the same in class and generated code, for bytes, sizes and JSON."""
+    """Return the error that `value` causes, after checking that all encoding and JSON methods raise the same error."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
@@ -168,7 +168,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_constructor_rejects_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # Python creates the first object; the engine in use creates the others
+    for _ in range(3):  # the first object is created by Python code, later ones by the engine in use
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -246,7 +246,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_the_constructor_wants_required_fields(package: Any) -> None:
-    for _ in range(3):  # Python creates the first object; the engine in use creates the others
+    for _ in range(3):  # the first object is created by Python code, later ones by the engine in use
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"
@@ -325,7 +325,7 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
 
 
 def test_key_fields_missing_from_a_version_are_ignored(package: Any) -> None:
-    """Check that two stops in one city have equal keys in version 1, which has no gates."""
+    """Check that two stops that differ only in their gates have equal keys in version 1, which has no gates."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops
@@ -382,7 +382,7 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """Check the pure columns, which support these rules because they decode whole messages."""
+    """Check that the Python columns enforce these rules. They do so because they decode and encode whole messages."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

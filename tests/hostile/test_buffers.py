@@ -1,4 +1,4 @@
-"""The input's buffer changes while it is decoded with `views=True`; a view must never expose other memory."""
+"""Change the input buffer while it is decoded with `views=True`: a view must never expose other memory."""
 
 import sys
 from collections.abc import Callable
@@ -33,7 +33,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], object]]] = {
 
 
 class Shrinking:
-    """An object whose first buffer is the whole input, and whose later buffers are shorter."""
+    """An object that exports the whole input on the first buffer request, and a shorter buffer on later requests."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.sizes = [len(data), size]
@@ -55,7 +55,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_bytearray_truncated_meanwhile(reader: str) -> None:
-    """Check truncation at each call and return of Python code, where another thread could run."""
+    """Truncate the input whenever Python code is called or returns: at these moments another thread could run."""
     data, read = READERS[reader]
     wanted = read(data)
     for moment in range(1000):

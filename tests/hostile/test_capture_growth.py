@@ -33,7 +33,7 @@ def test_packets_after_a_missing_packet() -> None:
 
 
 def overlapping(count: int) -> bytes:
-    """Return frame headers with distant ends. Each may begin a frame until the reader reaches its end."""
+    """Return frame headers with such large sizes that the reader must read far ahead before it can reject them."""
     return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEAD[:8] for number in range(count))
 
 
@@ -42,7 +42,7 @@ def frames_between_bad_sizes(count: int) -> bytes:
 
 
 def chains_that_break(count: int) -> bytes:
-    """Return many frame headers, none of which begins where another frame ends."""
+    """Return many frame headers whose sizes don't lead to another frame header."""
     return ((16).to_bytes(4, "big") + HEAD[:8] + b"\x7f" * 4) * count
 
 

@@ -1,4 +1,4 @@
-"""`tagwire explain --json` streams its output: memory does not grow with the number of units in the input."""
+"""Check that `tagwire explain --json` streams its output: memory must not grow with the number of messages."""
 
 import json
 from pathlib import Path

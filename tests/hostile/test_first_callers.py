@@ -1,8 +1,7 @@
-"""Check that threads in a fresh process can make the first calls together: no crash, and the same result in each
-thread.
+"""Check that several threads can make a fresh process's first calls at once, without crashing, and get equal results.
 
 First calls create methods, plans, layouts, formats and modules. In an earlier version, each thread created its own and
-replaced another thread's while that was in use.
+replaced those that another thread was using.
 """
 
 import os

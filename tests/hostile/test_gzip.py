@@ -13,7 +13,7 @@ EMPTY = gzip.compress(b"", mtime=0)
 
 
 class Counted:
-    """A replacement for `zlib` that counts the bytes of unconsumed input, because zlib copies them on every call."""
+    """A stand-in for `zlib` that counts unconsumed input bytes, because zlib copies them on every call."""
 
     error = zlib.error
 

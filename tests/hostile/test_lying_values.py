@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 
 
 class Lying(list[Any]):
-    """A list with a false length."""
+    """A list that reports a false length."""
 
     said = 3
 
@@ -55,7 +55,7 @@ def test_counts_of_record_formats(kind: Any) -> None:
 
 
 class Growing(int):
-    """A number that extends a list when it is used."""
+    """A number that appends to a list each time it is compared or converted."""
 
     records: list[Any]
 
@@ -80,12 +80,12 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     try:
         data = batch.encode()
     except TagwireError:
-        return  # the number may be rejected, but encoded bytes must be valid
+        return  # the number may be rejected; if it is not, the bytes must be valid
     assert len(RecordBatchV2.decode(data).records) in (2, len(records))
 
 
 class Fooling:
-    """An object whose `__class__` is a partition's, but whose real class and size differ."""
+    """An object that claims to be a `PartitionData` by its `__class__`, but has another type and size."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class Fooling:
 
 
 def test_properties_reject_objects_of_other_classes() -> None:
-    """Check that properties of lazy default structs, which read memory at fixed offsets, check the object's class."""
+    """Check that properties of lazy default structs, which read memory at fixed offsets, verify the object's type."""
     messages.FetchResponse().encode(12)  # the native engine installs its properties on the first call
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)
@@ -107,7 +107,7 @@ def test_properties_reject_objects_of_other_classes() -> None:
 
 
 class Meddling:
-    """An object that changes the message when it is compared."""
+    """An object that resets all fields of a message when it is compared."""
 
     def __init__(self, message: Any) -> None:
         self.message = message
@@ -140,7 +140,7 @@ def test_fields_that_change_when_they_are_compared(cls: Any) -> None:
 
 
 def changes(message: Any, stop: threading.Event) -> Iterator[None]:
-    """Apply changes one after another until `stop` is set."""
+    """Apply one change to the message per iteration, until `stop` is set."""
     topic: Any = MetadataResponseTopic(partitions=[MetadataResponsePartition(replica_nodes=[1, 2])])
     while not stop.is_set():
         message.topics = [topic] * 50
@@ -157,7 +157,7 @@ def changes(message: Any, stop: threading.Event) -> Iterator[None]:
 
 
 def test_another_thread_changes_the_message_while_it_is_encoded() -> None:
-    """Check that only a TagwireError may be raised; the resulting bytes don't matter."""
+    """Check that encoding either succeeds, with any bytes, or raises a TagwireError."""
     message = messages.MetadataResponse()
     message.topics = ()
     stop = threading.Event()

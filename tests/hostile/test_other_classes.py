@@ -1,4 +1,4 @@
-"""Writers reject a struct of another class in a field, because they would drop its unknown fields."""
+"""Check that writers reject a field value of another struct class, whose additional fields they would lose."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -46,7 +46,7 @@ class Renamed(MetadataRequestTopic):
 
 
 class Disguised:
-    """An object whose `__class__` is another class."""
+    """An object that pretends by its `__class__` to be a `MetadataRequestTopic`."""
 
     name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]
@@ -96,7 +96,7 @@ def test_subclasses(writer: str) -> None:
 
 
 def message_of(module: str) -> type[Message]:
-    """Return a message class with structs, as if it were defined in a module of this name."""
+    """Return a message class that contains structs and claims to be defined in the module `module`."""
 
     def __init__(self: Any, **fields: Any) -> None:
         for name in self.__slots__:

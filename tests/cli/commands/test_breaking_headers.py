@@ -1,4 +1,4 @@
-"""Check that proofs of TW913 (the header of a released version changed) use the spec set's own headers.
+"""Check that the proofs for TW913 (a released version's header changed) use the spec set's own headers.
 
 The expected bytes are computed by hand from the specs below.
 """
@@ -34,7 +34,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Swap headers 0 and 1 for message version 0, against Kafka's rule. The header of version 1 does not change."""
+    """Swap headers 0 and 1 for message version 0, contrary to Kafka's rule. Message version 1 keeps its header."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -80,9 +80,9 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     assert proofs() == []  # this run fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
-    # magic -2, API key 7, version 0, and tenant 0, which only header 1 has
+    # magic -2, API key 7, version 0, and (in header 1 only) tenant 0
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # Response header 0 has no additional field; header 1 has node 9.
+    # Response header 0 has no fields of its own; header 1 has node 9.
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

@@ -22,7 +22,7 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a project with three released APIs, a released message without an API key, and a removed message."""
+    """Create a project that has released three APIs and a message without an API key, and has since removed one API."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
@@ -173,7 +173,7 @@ def test_excused_and_other_findings_are_not_confused(project: Path, monkeypatch:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Yield a list that collects the paths of the spec files that are read."""
+    """Yield a list to which the path of each spec file is added when the file is read."""
     seen: list[str] = []
     real = spec_reading.read_spec
 

@@ -154,14 +154,17 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     }
     [late, _] = diff_versions(shifting, 1, 2).changes
     assert (str(late.old), str(late.new)) == ("int32", "int32, tag 0")
-    # The default of `records` is null, which version 3 does not allow.
+    # `records` defaults to null, which version 3 does not allow, so a default message can't be encoded.
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):
         diff_versions(shifting, 3, 4)
 
 
 def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
-    """Check sizes: a Parcel with ID 0 and no stops takes 4 + 4 bytes. Version 1 also requires a union alternative."""
+    """Check that version 0 takes 4 bytes for the ID and 4 for no stops, and version 1 has no size.
+
+    Version 1 requires an alternative of a union, so a default message can't be encoded.
+    """
     parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
     difference = diff_versions(parcel, 0, 1)
     assert (difference.old.default_size, difference.new.default_size) == (8, None)

@@ -29,14 +29,14 @@ def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a segment of 60 batches of 50 records, which is larger than pipes and buffers."""
+    """Write a segment of 60 batches with 50 records each. It is too large to fit in the pipe and output buffers."""
     path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
     path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
     return path
 
 
 def with_a_bad_message(first: int) -> bytes:
-    """Return a compressed wrapper of three messages. The last message has a wrong checksum."""
+    """Return a compressed wrapper of three messages, the last of which has a wrong checksum."""
     format = format_of("v1")
     header, _ = decode(
         format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
@@ -47,7 +47,7 @@ def with_a_bad_message(first: int) -> bytes:
 
 
 def with_a_bad_record(first: int) -> bytes:
-    """Return a batch of three records with a valid checksum. The last record is truncated."""
+    """Return a batch of three records, the last of which is truncated. The batch checksum is valid."""
     format = format_of("v2")
     header, _ = decode(format.header, some(first, 3), whole=False, strict=True, limits=Limits())
     header.pop("crc")
@@ -91,7 +91,8 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
         (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
-        (with_a_bad_message(9000), 0, "crc at byte"),  # a wrapper is read whole, as its last message sets the offsets
+        # a wrapper is read whole before its messages are shown, because the last message determines the offsets
+        (with_a_bad_message(9000), 0, "crc at byte"),
         (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
         (some(9000, 3)[:-9], 0, "at byte"),
     ):

@@ -72,7 +72,7 @@ def test_explain_several_batches_up_to_the_error() -> None:
 def test_explain_an_error_in_compressed_bytes() -> None:
     broken = (
         build([Record(5, 300, b"k", b"v")], "v2", compression="gzip").replace(count=2).encode()
-    )  # two records replace one
+    )  # the header declares two records, but the batch contains one
     code, out, err = run("explain", "--format", "v2", data=broken)
     assert code == 1 and "2 elements at byte 0 of the 9 decompressed" in err
     assert parse_annotated(out.decode()) == broken

@@ -60,7 +60,10 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Check that responses paired with requests by order are redacted by type, and others are hidden completely."""
+    """Check that a response of the expected type is redacted by field, and any other response is hidden completely.
+
+    These responses can be paired with their requests only by order.
+    """
     asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
     token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
     answers = [

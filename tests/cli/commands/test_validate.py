@@ -185,7 +185,10 @@ def test_project_commands_outside_a_project(
 
 
 def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a folder without settings. With settings, it would be a project root with other JSON files."""
+    """Check that all JSON files of a folder without settings are validated.
+
+    With settings, the folder would be a project root, whose other JSON files are ignored.
+    """
     specs = write_spec(tmp_path, "PingRequest").parent
     (tmp_path / "PongRequest.json").write_text("{")
     monkeypatch.chdir(tmp_path)

@@ -60,7 +60,7 @@ class Page(HTMLParser):
         return data
 
     def path(self, name: str) -> str:
-        """Return the path of the first row with this name, as computed by the page's script."""
+        """Return the field path of the first row with this name, computed the way the page's script does."""
         at = next(number for number, row in enumerate(self.rows) if row["name"] == name)
         path, depth = "", 99
         for row in reversed(self.rows[: at + 1]):
@@ -100,7 +100,8 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
     assert page.dumped() == data
-    assert parse_annotated("".join(page.inside["pre"])) == data  # the version of the dump for browsers without scripts
+    # the plain-text dump in the page, for browsers without scripts
+    assert parse_annotated("".join(page.inside["pre"])) == data
     faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
     assert len(faults) == (code == 1)
 

@@ -147,7 +147,8 @@ def test_responses_are_identified_by_their_request() -> None:
     ]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
-    assert result.exit_code == 1 and "frame 3, response: " in result.stderr  # frame 3 has no request
+    # the response in frame 3 has no matching request
+    assert result.exit_code == 1 and "frame 3, response: " in result.stderr
 
 
 def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
@@ -266,7 +267,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
 
 
 def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
-    """Check that the gap is shown in place, the exit status is 1, and later requests still identify their responses."""
+    """Check that the output shows the gap, the exit status is 1, and later responses are paired with their requests."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
     answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]

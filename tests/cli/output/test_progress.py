@@ -34,7 +34,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a command line for three partitions of two segments each, with damage that does not stop the command."""
+    """Return a command line that reads three partitions of two segments, with damage if the command tolerates it."""
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):
@@ -51,7 +51,7 @@ def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
 def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
-    if Path("to").exists():  # a second run would find the output of the first
+    if Path("to").exists():  # otherwise a second run would find the first run's output
         Path("to").rename("before")
     return found
 

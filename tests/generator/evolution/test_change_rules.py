@@ -25,7 +25,7 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Return tagged strings, one per argument. Each one belongs to the named union, or to none if the name is empty."""
+    """Return one tagged string field per argument, which names the field's union (no union if empty)."""
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):
@@ -39,7 +39,7 @@ def boxes(more: str = "") -> str:
 
 
 def records(first: str, then: str, mark: str = "") -> str:
-    """Return a field with records in format v1 in the versions `first`, and in v2 in the versions `then`."""
+    """Return a records field that uses format v1 in the versions `first` and v2 in the versions `then`."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 

@@ -19,7 +19,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Create a git repository with a folder of specs, a revision `v1`, and later changes."""
+    """Create a git repository with a folder of specs, tagged `v1`, and uncommitted changes."""
     git(tmp_path, "init")
     specs = tmp_path / "specs"
     (specs / "part").mkdir(parents=True)

@@ -254,7 +254,10 @@ def test_a_summary_survives_json() -> None:
 
 
 def test_array_elements_take_at_least_one_byte() -> None:
-    """Check that array elements may be empty structs only if each contains a tag section or a buffer."""
+    """Check that array elements may be empty structs only if they still take a byte on the wire.
+
+    That byte is an empty tag section or an empty buffer of optional fields.
+    """
 
     def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:
         return message(

@@ -64,7 +64,7 @@ def keyed(key: str, more: str) -> str:
 
 
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
-    """Return two alternatives of a union, which are valid by default."""
+    """Return two fields that are alternatives of a union. They are valid unless the arguments change them."""
     null = '"nullableVersions": "1+", "default": "null"'
     one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
     other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
@@ -535,7 +535,7 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
 
 def test_every_rule_is_seen_to_reject() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
-    # Rules about record formats and imports are tested in other files.
+    # These rules are tested in other files.
     apart = {rule for rule in RULES if rule.startswith("TW0")} | {"TW314", "TW315", "TW316"}
     assert {str(row[0]) for row in rows} == RULES.keys() - apart
 

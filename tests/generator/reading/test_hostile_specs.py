@@ -31,7 +31,7 @@ PIECES = [
 
 
 def check(result: ReadResult) -> None:
-    """Check that each problem has a position and fits on a printable line, and that only errors leave no spec."""
+    """Check that each problem has a position and prints on one line, and that only errors prevent returning a spec."""
     for problem in result.problems:
         assert problem.line >= 1 and problem.column >= 1
         assert problem.message.isprintable()

@@ -24,7 +24,7 @@ def struct(name: str, fields: str, valid: str = "0-1", more: str = "") -> str:
 
 
 def user(imports: str, fields: str, *, flexible: str = "0+", name: str = "User", dialect: str = "tagwire") -> str:
-    """Return a message spec whose imports are on line 2 and whose fields are on line 3."""
+    """Return a message spec with its imports on line 2 and its fields on line 3, as the tests expect."""
     head = f'{{ "name": "{name}", "type": "data", "dialect": "{dialect}", "validVersions": "0-2"'
     return f'{head}, "flexibleVersions": "{flexible}",\n  "imports": [ {imports} ],\n  "fields": [ {fields} ] }}'
 

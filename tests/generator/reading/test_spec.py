@@ -281,7 +281,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
         # taggedVersions requires a tag, and a field requires versions. An unreadable key is not reported as missing.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
-        # Errors that only follow from an unreadable type, range or default are not reported.
+        # A type, range or default that can't be read causes a single error, without follow-up errors.
         ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
         ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
         ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
@@ -295,7 +295,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
             '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
             ["TW402"] * 2 + ["TW405"],
         ),
-        # An unreadable struct is not reported as missing where it is used.
+        # A struct that can't be read does not count as missing where a field uses it.
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],

@@ -18,7 +18,7 @@ OTHER_SPECS = sorted(
         *(MESSAGE_SPECS / "drafts").rglob("*.json"),
         *(TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json"),
     ]
-    if '"type": "format"' not in path.read_text()  # no tool writes specs of record formats
+    if '"type": "format"' not in path.read_text()  # nothing in tagwire writes record format specs
 )
 
 

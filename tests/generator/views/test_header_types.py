@@ -44,20 +44,20 @@ RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"},
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
-    # The header is like Kafka's without a client ID, but with additional fields.
+    # The header has all of Kafka's fields but the client ID, and fields of its own.
     "traced": [
         *ORDERS,
         spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
         spec("ResponseHeader", "header", {"name": "CorrelationId", "type": "int32"}, {"name": "Node", "type": "int8"}),
     ],
-    # Each connection serves one API, so the header does not identify the request.
+    # Each connection serves a single API, so headers contain no API key.
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
-    # The API version precedes the API key.
+    # The API version comes before the API key.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
-    # The set has a request header with a required field, and no response header.
+    # The request header has a required field, and there is no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct and an older message name equal names that the registry's type uses.
+    # A struct and a message's older name have the same names as classes that the generated registry uses.
     "namesakes": [
         {
             **REQUEST,

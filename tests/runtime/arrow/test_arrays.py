@@ -32,7 +32,8 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     ids=str,
 )
 def test_bytes_of_all_kinds(type: Any) -> None:
-    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)  # valid UTF-8 by chance
+    # these bytes happen to be valid UTF-8
+    group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)
     assert len(group) == 23
     data = pa.array([None, group, None, group], pa.binary()).cast(type)[1:]
     expected = in_columns(C.decode(group, 8), 8)

@@ -72,7 +72,7 @@ def test_array_that_is_rejected_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Return the bytes that a call leaks, measured on its second run."""
+    """Return the bytes that 20 calls leak, after earlier calls have filled all caches."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -91,7 +91,7 @@ def traced(call: Callable[[], object]) -> int:
 def test_exported_arrays_live_as_long_as_any_part() -> None:
     def parts() -> None:
         made = arrow.decode_column(commits(50), C, 8)
-        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of these capsules are never consumed
+        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of these capsules are never used
         array = pa.array(made)
         names = array.field("topics").flatten().field("name")
         tags = array.field("unknown_tags")
@@ -110,7 +110,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough for all plans to stay in the cache
+    for sample in random.sample(samples(), 12):  # few enough that the cache holds all of their plans
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -187,19 +187,19 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_strings_that_are_not_utf8() -> None:
-    """Check that tagwire validates UTF-8 in string arrays, because their producers may not."""
+    """Check that tagwire validates the UTF-8 of string arrays itself, because not every Arrow producer does."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
 def test_limit_of_int32_offsets() -> None:
-    """Check the limit of int32 offsets, lowered here, because reaching it would take two gigabytes of strings."""
+    """Check the limit on int32 offsets, lowered here because reaching it would take two gigabytes of strings."""
     decoder = new_decoder()
     decoder.most = 20
     assert (
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # 2 rows of 7 letters, 2 rows of 3 partitions
+    )  # 2 rows with 7 letters and 3 partitions each
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="up to row 2, a column takes more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
@@ -252,9 +252,10 @@ def test_gil_is_released() -> None:
     thread.start()
     started.wait()
     try:
-        sys.setswitchinterval(0.5)  # longer than both calls take, so the GIL is not switched
+        # longer than both calls take together, so the other thread runs only if a call releases the GIL
+        sys.setswitchinterval(0.5)
         before = counted[0]
-        for _ in range(5):  # on a busy machine, the other thread may once start too late
+        for _ in range(5):  # five tries: on a busy machine, the other thread may start too late to run during a call
             arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break

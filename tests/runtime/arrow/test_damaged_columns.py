@@ -47,10 +47,10 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
 def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
-    """Check an unusual byte at each position: strings are processed in words, and the last two words overlap."""
+    """Try an unusual byte at each position: the check processes whole words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
-    # The first row is long enough to make room for all others.
+    # The first row is long, so that the buffers are already large enough for all later rows.
     rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
@@ -70,7 +70,7 @@ def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
 
 
 def paths_of(column: Column, before: str = "") -> list[str]:
-    """Return all dotted paths in a column."""
+    """Return the dotted paths of a column and all columns inside it."""
     found = []
     for child in column.children:
         path = f"{before}{child.name}"
@@ -91,7 +91,7 @@ def test_selected_field_equals_the_field_among_all() -> None:
 
 
 def only(value: Any, path: list[str]) -> Any:
-    """Return the part of a value at a path."""
+    """Reduce a value to what is at `path`, keeping the enclosing structs and lists."""
     if not path or value is None:
         return value
     if isinstance(value, list):
@@ -128,7 +128,7 @@ def test_odd_values_are_rejected_as_row_by_row() -> None:
 
 
 def as_array(sample: Sample, message: Any) -> Any:
-    """Return the message in an array with wide integers, or None if such an array can't hold it."""
+    """Return the message as an array of 64-bit integers and offsets, or None if such an array can't represent it."""
     root = message_column("", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], Selection(None))
     try:
         return pa.array([plain(root, message)], wide_type(root))
@@ -137,7 +137,7 @@ def as_array(sample: Sample, message: Any) -> Any:
 
 
 class Unfit(Exception):
-    """A value that pyarrow would convert, or that it reads differently than a message does."""
+    """Raised for a value that pyarrow would convert or interpret in another way than tagwire does."""
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {
@@ -161,7 +161,7 @@ def plain(column: Column, value: Any) -> Any:
         if column.cls is not None and type(value) is not column.cls:
             raise Unfit
         if column.child("unknown_tags") is None and value.unknown_tags is not NO_TAGS:
-            raise Unfit  # the struct has a value in a column that no version has
+            raise Unfit  # the struct has unknown tags, but no version has a column for them
         return {child.name: plain(child, getattr(value, child.name)) for child in column.children}
     if column.format == "+l":
         return [plain(column.children[0], element) for element in value]
@@ -173,7 +173,7 @@ def plain(column: Column, value: Any) -> Any:
 
 
 def wide_type(column: Column) -> Any:
-    """Return a wider type for a column: nullable, with 64-bit integers and 64-bit offsets."""
+    """Return a column's type with 64-bit integers and offsets, and everything nullable."""
     if column.format == "+s":
         return pa.struct([pa.field(child.name, wide_type(child)) for child in column.children])
     if column.format == "+l":

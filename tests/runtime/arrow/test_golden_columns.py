@@ -27,7 +27,7 @@ def goldens() -> Rows:
 
 
 def kafkas() -> Rows:
-    """Return everything that Kafka's classes wrote, including unknown tags, and the samples of the drafts."""
+    """Return all bytes written by Kafka's classes, including unknown tags, and the samples of the drafts."""
     rows: Rows = defaultdict(list)
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
@@ -39,7 +39,7 @@ def kafkas() -> Rows:
 
 
 def check(cls: Any, version: int, rows: list[bytes]) -> None:
-    """Check rows interleaved with nulls, in an array that begins in the middle of its buffers."""
+    """Decode and encode rows alternating with nulls, in an array that begins in the middle of its buffers."""
     data = [each for row in rows for each in (row, None)]
     array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
     made = arrow.decode_column(array, cls, version)

@@ -1,6 +1,6 @@
-"""Columns of layouts that no message has: varints, unusual lengths, arrays to the end, and readings of the draft.
+"""Test layouts that no message has as columns: varints, rare lengths, arrays without a count, both draft readings.
 
-Decoding and encoding are compared with the layout interpreter, on valid bytes and on all small changes of them.
+Decoding and encoding are compared with the layout interpreter, on valid bytes and on all small changes to them.
 """
 
 from importlib import import_module
@@ -50,7 +50,7 @@ def inner(type: Type = INT8, **more: Any) -> StructLayout:
 
 
 def sized(size: Fixed | Varint, type: Type = INT8) -> StructLayout:
-    """Return a layout of a struct preceded by its length."""
+    """Return the layout of a struct that begins with its own length."""
     return StructLayout("inner", (Item("size", Extent(size)), Item("number", type, default=0)))
 
 
@@ -99,7 +99,7 @@ TYPES: list[tuple[Type, list[Any]]] = [
 
 
 def plain(value: Any) -> Any:
-    """Return a value from the interpreter as pyarrow represents it."""
+    """Convert a value from the interpreter to the form in which pyarrow returns it."""
     if isinstance(value, dict):
         return {name: sorted(each.items()) if name == "unknown_tags" else plain(each) for name, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, tuple) else value
@@ -138,7 +138,8 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     for row, found in zip(rows, columns.to_pylist(), strict=True):
         error = found["error"]
         seen = (error["path"], error["offset"]) if error else found["value"]
-        assert pformat(verdict(layout, row)) == pformat(seen), row.hex()  # comparing strings makes NaN equal to itself
+        # compared as strings, because NaN is not equal to itself
+        assert pformat(verdict(layout, row)) == pformat(seen), row.hex()
     target = Column("", "z", nullable=True)
     encoder = module.Encoder(value, target, target, {0: layout}, "outer", None, module.Spares(0))
     good = decoder.decode(pa.array([encode(layout, {"value": each}) for each in values]), None, "raise", True, ANY)

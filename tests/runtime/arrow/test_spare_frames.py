@@ -26,7 +26,7 @@ ROWS = 2000
 
 
 def metadata(random: Random) -> bytes:
-    """Return a message with varied nulls, booleans, list lengths and tags, which could remain in a reused frame."""
+    """Return a message with random nulls, booleans, lengths and tags, to detect values left over in a reused frame."""
     topics = [
         METADATA.MetadataResponseTopic(
             name=None if random.random() < 0.3 else "t" * random.randrange(20),
@@ -40,14 +40,14 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return rows, some of which are null or, at the rate `damaged`, invalid."""
+    """Return rows, some of which are invalid (a fraction of `damaged`) or null (half as many)."""
     good = [metadata(random) for _ in range(50)]
     made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps at most `most` bytes of spare frames. With 0, it never reuses a frame."""
+    """Return a decoder that keeps up to `most` bytes of spare frames for reuse. With 0, it never reuses a frame."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 
 
 class ArrayCapsule:
-    """An object that holds only the capsules of an exported array, not the array's owner."""
+    """A wrapper that holds the capsules of an exported array without a reference to the array's owner."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()
@@ -131,7 +131,7 @@ def test_frames_are_not_reused_for_another_schema() -> None:
 
 
 def segment(path: Path, random: Random) -> Path:
-    """Write a log of records with varied keys, headers and values, and return the path of its segment."""
+    """Write a log of records with random keys, headers and values, and return its segment's path."""
     path.mkdir()
     file = path / f"{0:020}.log"
     records = [

@@ -92,7 +92,7 @@ def test_bytes_are_what_counts(old: str, new: str, data: str) -> None:
     assert TEXT.count(old) == 1
     edited = TEXT.replace(old, new)
     if new.strip() == "" or new.startswith("# 02"):
-        # removes the line or turns it into a comment
+        # an empty `new` removes the line; `# 02` turns it into a comment
         edited = edited if new.strip() == "" else edited.replace("     0  #", "#")
     assert assemble(edited) == [bytes.fromhex(data)]
 
@@ -119,7 +119,7 @@ def test_lines_may_be_doubled_moved_and_left_out() -> None:
     head, titles, first, second, *rest = TEXT.splitlines()
     data = HEARTBEAT[2:6] + HEARTBEAT[:2] * 2 + HEARTBEAT[6:-1]
     assert assemble("\n".join([head, titles, second, first, first, *rest[:-1]])) == [data]
-    assert assemble("\n".join([first, second, *rest])) == [HEARTBEAT]  # without title lines
+    assert assemble("\n".join([first, second, *rest])) == [HEARTBEAT]  # the two title lines may be missing
 
 
 def test_many_groups_of_digits_are_one_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_rejected_input(line: str, place: tuple[int, int], found: str) -> None:
 
 
 def described(value: messages.MetadataResponse, version: int, *edits: tuple[str, str]) -> messages.MetadataResponse:
-    """Edit the annotated bytes of the value, adjust their lengths and counts, and return the decoded result."""
+    """Edit the value's annotated bytes, let `assemble` fix the lengths and counts, and return the decoded result."""
     text = annotate(tagwire.trace(messages.MetadataResponse, value.encode(version), version))
     for old, new in edits:
         assert old in text
