@@ -19,7 +19,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Create a git repository with a folder of specs, tagged `v1`, and uncommitted changes."""
+    """Create a git repository with a folder of specs: one commit, tagged `v1`, and a second commit with changes."""
     git(tmp_path, "init")
     specs = tmp_path / "specs"
     (specs / "part").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Packages that are loaded by name are listed in one module, because import contracts can't see such names."""
+"""Check that packages loaded by name are all listed in one module, because import contracts can't see the names."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ CODE = [path for root in ("runtime", "generator", "cli", "pipeline") for path in
 
 
 def texts(path: Path) -> set[str]:
-    """Return the string constants in a module, without docstrings."""
+    """Return all string constants in a module except docstrings."""
     tree = ast.parse(path.read_text())
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone]

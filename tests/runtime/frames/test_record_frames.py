@@ -104,7 +104,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_after_an_int16_version() -> None:
-    """Check the metadata of a group member, which Kafka's ConsumerProtocol writes as an int16 version and the body."""
+    """Check messages after an int16 version, the form in which Kafka's ConsumerProtocol writes member metadata."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

@@ -98,7 +98,7 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     answer = messages.MetadataResponse(cluster_id="c")
     best = tagwire.guess(registry, registry.encode_response(answer, 3, correlation_id=7)).best
     assert best is not None
-    # Without brokers and topics, versions 3 to 7 of the response have equal bytes.
+    # The response has no brokers and topics, so its bytes are the same in versions 3 to 7.
     assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)
 
 
@@ -161,7 +161,7 @@ def test_kinds() -> None:
 
 def test_a_protocol_without_headers() -> None:
     class Bare(tagwire.Registry):
-        """A package with a single Kafka message."""
+        """A registry without headers, for a package with a single message."""
 
     bare = Bare(
         "tagwire_messages", {"HeartbeatRequest": registry._index["HeartbeatRequest"]}
@@ -187,7 +187,8 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    assert tagwire.Guess([first], 2).clear is None  # the match costs more than two bytes of information
+    # the match costs more bits than two bytes have, so it may be a coincidence
+    assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 
 

@@ -1,4 +1,4 @@
-"""Check the cost of values in bits against the definitions in `tagwire.guessing.plausibility`."""
+"""Check that the cost in bits of each value follows the rules in `tagwire.guessing.plausibility`."""
 
 import pytest
 
@@ -18,14 +18,14 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # The magnitude n costs the length of the Elias delta code of n + 1; the sign costs one bit.
+        # n costs the bits of the Elias delta code of abs(n) + 1, and 1 bit for the sign (7 if negative). -1 costs 3 bits.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
         (INTEGER, "ffff", 3),
-        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4, whose bits are random
+        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4: the UUID's other bits are random
         (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # more than eight different bytes
-        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # five different bytes, and most bytes are zero
+        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # only five different bytes, most of them zero
         (UUID, "0102030405060708" * 2, 128 + 24),  # eight different bytes
         (UUID, "0001020304050607080000000000" + "0000", 100),  # nine different bytes
         (UUID, "00" * 16, 2),
@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_repeated_values() -> None:
-    """Check repeated values, in fields and whole structs: the second costs one bit, and the third half a bit."""
+    """Check that repeating a field or a whole struct costs one bit the first time, and half a bit the second time."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

@@ -44,18 +44,18 @@ FULL = PollRequest(
     rack=Rack(label="r"),
     unknown_tags={2: b"weight", 9: b""},
 )
-# The expected bytes of version 2, field by field, by the rules of the released dialect.
+# The bytes of version 2, derived by hand from the rules of the released dialect.
 FULL_V2 = " ".join(
     [
         "03",  # topics: compact count 3, which is 2 topics
         "03 c3a9 " + "00" * 15 + "05 03 00000001 ffffffff 01 04 01 71",
         "01 " + "00" * 16 + " 01 00",
-        "01 bfe0000000000000 ffffffff 7fffffffffffffff",  # urgent, ratio, max_wait_ms, quota
-        "00 03 0001",  # payload: null, snapshot: 2 bytes
+        "01 bfe0000000000000 ffffffff 7fffffffffffffff",  # urgent true, ratio -0.5, max_wait_ms -1, quota 2^63 - 1
+        "00 03 0001",  # payload null; snapshot with 2 bytes
         "01 02 63 03 00",  # cursor: present, label "c", row 3, no tagged fields
         "04",  # 4 tagged fields
-        "00 01 01",  # reason: tag 0, 1 byte: the empty string
-        "01 04 02 72 ff 00",  # rack: tag 1, 4 bytes: label "r", row -1, no tagged fields
+        "00 01 01",  # reason: tag 0, 1 byte, an empty string
+        "01 04 02 72 ff 00",  # rack: tag 1, 4 bytes, label "r", row -1, no tagged fields
         "02 06 776569676874",  # tag 2, which this version does not define
         "09 00",
     ]
@@ -109,7 +109,7 @@ TAIL = BODY[2:] + "ff "
 STATED = "the 3 bytes that tag 0 states to be the value"
 
 FAULTS = [
-    # version, bytes, error path, error offset, found, expected
+    # version, bytes, error path and offset, found value, expected value
     (0, "000000", "topics", 0, "3 bytes left", "4 bytes"),
     (0, "ffffffff", "topics", 0, "null", "a value: []PollTopic is not nullable in this version"),
     (1, "fffffffe", "topics", 0, "length -2", "-1 (null) or more"),
@@ -151,7 +151,7 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # bytes of version 2, and the fields that Kafka's reader returns
+    # version 2 bytes, and the fields that Kafka's reader decodes (None: it rejects the bytes)
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),
@@ -173,7 +173,7 @@ LENIENT = [
 def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # an overflowed length of 2^31 - 1, which Kafka also rejects
+    if fields is None:  # the length overflows to 2^31 - 1, which Kafka rejects, too
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return
@@ -194,8 +194,8 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
     [
         ("00", True),
         ("01 00 02 02 61", True),
-        ("01 00 01 00", False),  # the tag is readable, but writers omit it: null is the default
-        ("01 01 03 01 ff 00", False),  # equals the default of rack, which writers omit
+        ("01 00 01 00", False),  # reason is null, its default, so a writer would omit it
+        ("01 01 03 01 ff 00", False),  # rack has its default value, so a writer would omit it
         ("01 01 03 01 00 00", True),
     ],
 )
@@ -318,7 +318,7 @@ SHORTS = Array(Fixed(WIRE_TYPES["int16"]), INT32, nullable=False)
     ("hex_text", "limit", "found", "expected"),
     [
         ("00000000", 0, None, ""),
-        ("00000002 0001 0002", 2, None, ""),  # fills the input and equals the limit
+        ("00000002 0001 0002", 2, None, ""),  # the elements fill the input exactly, and their number equals the limit
         ("00000003 0001 0002", 9, "3 elements", "at most 2 in the 4 bytes left"),
         ("00000001 01", 9, "1 element", "at most 0 in the 1 byte left"),
         ("00000002 0001 0002", 1, "2 elements", "at most 1 (Limits.elements)"),
@@ -339,7 +339,7 @@ def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, fo
     ("section", "tags"),
     [
         ("00", []),
-        ("01 09 00", [9]),  # an entry takes at least two bytes
+        ("01 09 00", [9]),  # two bytes are the minimum for one tagged field
         ("02 08 00 09 00", [8, 9]),
         ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
         ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),

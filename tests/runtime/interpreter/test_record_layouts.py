@@ -1,4 +1,4 @@
-"""Hand-written layouts of record batches and messages, which the layout interpreter reads like message layouts.
+"""Read hand-written layouts of record batches and messages with the layout interpreter.
 
 They cover layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
 count, and items that depend on a bit of another item in the same or an outer struct. CRCs are plain numbers here.
@@ -195,8 +195,8 @@ V3_LONG_VALUE = {
     ),
 }
 
-# KIP-82's proposal with int32 header keys: bit 4 of the attributes announces headers, which follow their total length
-# in bytes and have no count.
+# KIP-82's proposal with int32 header keys: if bit 4 of the attributes is set, the message contains the total length of
+# its headers in bytes, then the headers, without a count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
 KIP82 = Layout(
     "message kip82-int",
@@ -218,7 +218,7 @@ KIP82 = Layout(
         ),
     ),
 )
-# Headers 1 -> "a" and 2 -> "": 4 + 4 + 1 and 4 + 4 bytes, 17 = 11 in all.
+# Header 1 -> "a" takes 4 + 4 + 1 bytes, and header 2 -> "" takes 4 + 4: 17 bytes (hex 11).
 KIP82_BYTES = """
     deadbeef 02 10 000000000000012c 00000001 6b
     00000011 00000001 00000001 61 00000002 00000000
@@ -236,7 +236,7 @@ KIP82_VALUE = {
 KIP82_BARE_BYTES = "deadbeef 02 00 000000000000012c 00000001 6b ffffffff"
 KIP82_BARE_VALUE = KIP82_VALUE | {"attributes": 0, "headers": None}
 
-# The FooResponse example of the first KIP-482 draft, whose structs begin with a buffer of optional fields.
+# The FooResponse example of KIP-482's first draft. Each struct begins with a buffer of optional fields.
 FOO = StructLayout(
     "Foo",
     items(baz=INT16),
@@ -337,8 +337,8 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80
     body["records"] = [{k: v for k, v in record.items() if k != "attributes"} for record in body["records"]]
     data = encode(V3, {"base_offset": 33, "body": body})
-    # v3 saves 2 bytes of batchLength, 3 of lastOffsetDelta, 2 of baseTimestamp, 7 of maxTimestamp, and 1 per record
-    # (4).
+    # v3 saves 2 bytes for batchLength, 3 for lastOffsetDelta, 2 for baseTimestamp, 7 for maxTimestamp, and 1 for each
+    # of the 4 records.
     assert len(real_batch()) - len(data) == 2 + 3 + 2 + 7 + 4
     assert read(V3, data)["body"]["max_timestamp_delta"] == body["max_timestamp_delta"]
 

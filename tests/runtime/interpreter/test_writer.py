@@ -32,7 +32,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
 REFUSALS = [
-    # version, fields, error path, error message
+    # version, fields, error path, part of the error message
     (0, {"quota": 1}, "quota", "is 1, which this version can't represent; only the default, 0, is possible here"),
     (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't represent"),
     (0, {"rack": Rack(row=1)}, "rack", "can't represent"),
@@ -124,7 +124,7 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
 )
 def test_floats_are_compared_with_their_default_by_bits(default: float, value: float, is_written: bool) -> None:
-    """Check the comparison by bits. Java compares numbers, but no Kafka message has a tagged float."""
+    """Check that floats are compared by their bits. Java compares numbers, but no Kafka message has a tagged float."""
     section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
     layout = Layout("f", None, StructLayout("f", (), section=section))
     entry = bytes.fromhex("01 00 08") + pack(">d", value)
@@ -212,7 +212,7 @@ def test_wire_floats() -> None:
 
 
 class Incomparable:
-    """An object that raises an error when it is compared."""
+    """An object that can't be compared: `==` raises an error."""
 
     def __eq__(self, other: object) -> bool:
         raise TypeError
@@ -229,11 +229,11 @@ def test_incomparable_value_is_not_a_default() -> None:
 
 def test_attributes_that_a_version_drops_may_be_missing() -> None:
     message = PollRequest()
-    del message.max_wait_ms  # version 0 lacks this ignorable field
+    del message.max_wait_ms  # version 0 lacks this ignorable field, so writers don't read it
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # version 0 lacks this field and accepts its default only
+    del message.quota  # version 0 lacks this field, too, but writers must read it: only its default is allowed
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 
@@ -248,7 +248,7 @@ def one(*items: Item) -> Layout:
 
 
 FRAMED = [
-    # layout, bytes, value, invalid bytes, error offset
+    # layout, bytes, decoded value, invalid bytes, offset of the error
     (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
     (
         one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),

@@ -11,7 +11,7 @@ from tagwire.records import format_names, format_of
 
 @pytest.fixture
 def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that copies the folder of a partition (`broker/topic-partition`), so that it can be damaged."""
+    """Return a function that copies a partition's folder (`broker/topic-partition`), so that tests can damage it."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(logs / name, tmp_path / name))
@@ -27,7 +27,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=ENGINES)
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test with each engine. Formats cache plans of one engine, so the cache is cleared before and after."""
+    """Run the test with each engine. Formats cache an engine's plans, so the caches are cleared before and after."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     _forget_plans()
     yield str(request.param)

@@ -25,7 +25,7 @@ RECORDS = [
 
 
 def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kafka_log: str) -> Any:
-    """Return the record's message as decoded by the registry, or None if the message has another type."""
+    """Return the record's message as decoded by the registry, or None if it is not a message of the type `name`."""
     try:
         if message.KIND == "metadata":
             frame = messages.registry.decode_record(value, kafka_log)
@@ -39,7 +39,7 @@ def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kaf
 
 
 def in_columns(value: Any, type: Any) -> Any:
-    """Return a value as columns for all versions show it: fields missing from its version have their defaults."""
+    """Return a value as it appears in columns for all versions, in which missing fields have their defaults."""
     if value is None:
         return None
     if pa.types.is_struct(type):

@@ -36,7 +36,7 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default with its last segment. Check that the output is valid and stable."""
+    """Compact a partition, by default with its active segment. Check that the output is valid and no longer changes."""
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))
@@ -169,7 +169,7 @@ def test_earlier_compaction_determines_the_age_of_tombstones(tmp_path: Path) -> 
 
 
 def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
-    """Check KIP-87's tombstones: a value with the flag is kept and deletes; a null value without the flag does not."""
+    """Check KIP-87: a value with the tombstone flag deletes its key; a null value without the flag does not."""
     flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
     segments = [[flagged], [plain]]
@@ -323,7 +323,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -> None:
-    """Check up to the cleaner's checkpoint, and before any delete horizon expires."""
+    """Check logs that Kafka's cleaner has compacted up to the active segment, before any delete horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

@@ -72,7 +72,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """Check append-time batches: uncompressed v1 can't store the original timestamps, so their loss is reported."""
+    """Check append-time batches: uncompressed v1 can't keep the original timestamps, and tagwire reports the loss."""
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()
@@ -91,7 +91,7 @@ def test_batches_in_the_target_format_are_not_changed(logs: Path, tmp_path: Path
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
     assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
     for path in (logs / TXN).iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the topic had another index interval
+        if path.suffix not in (".index", ".timeindex"):  # the broker wrote this topic's indexes with another interval
             assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
@@ -136,7 +136,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Return two batches of two records. `first` changes the header of both, and `change` of the second."""
+    """Return two batches of two records each. `first` changes both headers, and `change` only the second header."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,
@@ -181,7 +181,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
 
 
 def test_batch_is_split() -> None:
-    offsets = (100, 101, 105, 106, 109)  # after compaction; the batch originally spanned offsets 98 to 111
+    offsets = (100, 101, 105, 106, 109)  # compaction left these offsets; the batch header still spans 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
@@ -231,7 +231,7 @@ def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
 
 
 def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
-    """Create a broker's log folder with a partition."""
+    """Create a broker's log folder with a partition and the log start offsets in `entries`."""
     (folder / f"t-{partition}").mkdir(parents=True)
     (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
     lines = entries.split(", ") if entries else []
@@ -246,7 +246,8 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),  # stale entries of a moved partition
+        # each disk has an old entry for the partition that moved to the other
+        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],
 )
@@ -340,7 +341,7 @@ def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None
 def test_rejected_records_have_a_position(tmp_path: Path) -> None:
     folder = tmp_path / "topic-0"
     folder.mkdir()
-    # The difference between these timestamps exceeds a varlong.
+    # The difference between these timestamps does not fit in a varlong.
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1")
     (folder / f"{0:020}.log").write_bytes(wide.encode())
     with pytest.raises(EncodeError, match=r"in the batch at byte 0 of .*topic-0"):

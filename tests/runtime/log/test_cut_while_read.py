@@ -110,7 +110,7 @@ def test_appended_data_is_not_seen_during_a_read(segment: Path) -> None:
 
 def _columns(found: log.Partition, _: Path) -> bool:
     stream = log.columns(found.path, ["offset"])
-    stream._partition = found  # the partition as listed before the change
+    stream._partition = found  # use the partition as it was listed before the change
     return sum(map(len, stream)) in (2, 3)
 
 
@@ -145,7 +145,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
         path.write_bytes(data)
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
-    if is_compacted:  # the new segment takes over the name of the first segment
+    if is_compacted:  # one new segment replaces the first two, under the first one's name
         swap = first.with_suffix(".log.swap")
         swap.write_bytes(batches[0] + batches[1])
         swap.replace(first)

@@ -1,4 +1,4 @@
-"""Check the cost of crafted logs: time grows linearly with the bytes, and memory does not grow.
+"""Check the cost of crafted logs: time must grow at most linearly with the log, and memory must not grow.
 
 Work is counted in bytes and objects, never in seconds.
 """
@@ -31,7 +31,7 @@ _APART = 300
 
 
 def batch_headers(count: int, magic: int) -> bytes:
-    """Return batch headers, each of which declares a batch of half of the remaining bytes."""
+    """Return batch headers. According to its length, each batch would span half of the remaining bytes."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)
@@ -61,7 +61,8 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sum_check, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
-    monkeypatch.setattr(Scan, "search", None)  # the native search takes equally long for each position
+    # count the Python search; the native search costs the same at every position
+    monkeypatch.setattr(Scan, "search", None)
     costs, decoded, batch = [], list[int](), Scan.batch
 
     def counted_batch(scan: Scan, position: int) -> Any:
@@ -79,7 +80,7 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
 
 def _of_counted(of: Any) -> Any:
-    """Return a replacement that always returns a wrong checksum, so that each verification fails and is counted."""
+    """Return a replacement for `of` that returns wrong checksums, so that every check fails."""
 
     def wrong(self: RangeSums, start: int, end: int) -> int:
         return int(of(self, start, end)) ^ 1
@@ -88,7 +89,7 @@ def _of_counted(of: Any) -> Any:
 
 
 def damaged(rnd: random.Random) -> bytes:
-    """Return batches of all sizes between all kinds of damage."""
+    """Return batches of many sizes, some of them damaged or truncated at random."""
     parts, offset = [], 0
     for _ in range(6):
         value = rnd.randbytes(rnd.choice((5, 3000, 70_000, 120_000)))
@@ -137,7 +138,7 @@ def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
 
 
 def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
-    """Write a compressed batch of `count` records of seven bytes with equal offsets."""
+    """Write a compressed batch of `count` records of seven bytes, all with the same offset delta."""
     header = bytearray(build([Record(0, 5, b"", None)], "v2", compression="gzip").encode()[:61])
     payload = gzip.compress(bytes([12, 0, 0, offset_delta, 0, 1, 0]) * count, 9)
     struct.pack_into(">i", header, 8, 49 + len(payload))
@@ -186,7 +187,7 @@ _COMMANDS = {
 @pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_memory_of_many_small_records(command: str, tmp_path: Path) -> None:
-    """Check the memory of 200,000 records of 7 bytes: 1.4 MB decompressed, but at least 22 MB as objects."""
+    """Check the memory for 200,000 records of 7 bytes: 1.4 MB decompressed, but at least 22 MB as Python objects."""
     small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
     large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]

@@ -1,4 +1,4 @@
-"""Check that Kafka's own cleaner keeps the same records as tagwire, batch by batch, on brokers' logs and random logs.
+"""Check that tagwire and Kafka's own cleaner keep the same records in brokers' logs and random logs.
 
 These tests need Java 17 and Maven, like test_broker_opens_converted_logs.py. The cleaner runs until nothing changes, at
 most three times; tagwire runs once.
@@ -28,7 +28,7 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """A partition's folder and the compaction options."""
+    """A partition to compact, and the options for compacting it."""
 
     folder: Path
     now: int
@@ -37,7 +37,10 @@ class Case(NamedTuple):
 
 
 def stable_end(partition: log.Partition) -> int:
-    """Return the first offset of an open transaction, as a broker would know it, or a high offset if none is open."""
+    """Return the last stable offset as a broker computes it, which is where the first open transaction begins.
+
+    If no transaction is open, return an offset above all others.
+    """
     transactions, rules = Transactions(), BatchRules([])
     for batch in partition.batches():
         transactions.see(rules.check(0, batch, None))
@@ -45,7 +48,7 @@ def stable_end(partition: log.Partition) -> int:
 
 
 def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
-    """Clean copies of the cases' folders with Kafka's cleaner, and return the copies."""
+    """Run Kafka's cleaner on copies of the cases' folders, and return the copies."""
     copies, lines = [], []
     for number, case in enumerate(cases):
         copy = folder / str(number) / case.folder.name
@@ -65,7 +68,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return a batch without its compression. For old formats, which cleaners convert to v2, return the records."""
+    """Return the parts of a batch to compare. Cleaners convert old formats to v2, so only records are compared there."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"
@@ -77,7 +80,7 @@ def seen(batch: RecordBatch) -> tuple[Any, ...]:
 
 
 def compare(jars: Path, cases: list[Case], folder: Path) -> int:
-    """Compare the results of the cleaner and tagwire, and return the number of batches written."""
+    """Check that the cleaner and tagwire write equal batches for each case, and return the number of batches."""
     count = 0
     for number, (case, theirs) in enumerate(zip(cases, clean(jars, cases, folder / "theirs"), strict=True)):
         ours = folder / "ours" / str(number)
@@ -99,7 +102,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Pass the cleaner's checkpoint to tagwire: a cleaner removes tombstones of old formats up to the checkpoint."""
+    """Give tagwire the cleaner's checkpoint, up to which a cleaner removes the tombstones of old formats."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"
@@ -115,6 +118,6 @@ def test_logs_of_brokers(jars: Path, copy_of: Callable[[str], Path], tmp_path: P
     )
     folders = [copy_of(name) for name in names]
     for path in (path for folder in folders for path in folder.glob("*.log")):
-        os.utime(path)  # the archive has no modification times
+        os.utime(path)  # sets the current time, because the archive has no modification times
     cases = [Case(folder, now, None) for folder in folders for now in (NOW, NOW + 10_000 * DAY)]
     assert compare(jars, cases, tmp_path) > 100

@@ -1,6 +1,6 @@
-"""Folders without segments, names that don't match offsets, extreme offsets, and unreadable files.
+"""Check folders without segments, names that don't match offsets, extreme offsets, and unreadable files.
 
-Every command ends with a TagwireError or a report, never with a traceback.
+Every command must end with a TagwireError or a report, never with a traceback.
 """
 
 import shutil
@@ -115,7 +115,7 @@ def test_offsets_far_from_the_name_are_rejected_with_their_place(far: int, tmp_p
 
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Return a function that makes a file unreadable, even if the tests run as root."""
+    """Return a function that makes opening a file fail, even if the tests run as root."""
     refused: list[Path] = []
 
     def opened(path: Path) -> FileIO:
@@ -177,7 +177,7 @@ def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(("removed", "rules"), [(0, []), (2, ["TWL100"]), (4, [])])
 def test_segment_removed_during_verification(removed: int, rules: list[str], tmp_path: Path) -> None:
-    """Check that a missing middle segment is reported. Removing the first (retention) or last segments is normal."""
+    """Check that only a missing middle segment is a problem. Retention removes the first; the last may go as well."""
     partition = log.Partition(three_segments(tmp_path / "alpha-0"))
     assert len(partition.segments) == 3
     (partition.path / name(removed)).unlink()

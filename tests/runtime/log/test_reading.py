@@ -115,7 +115,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):  # an offset after the last record
+    for where in (folder, segment):  # start at an offset after the last record
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
         with pytest.raises(log.LogError) as behind:
             list(log.read(where, start_offset=1 << 40))
@@ -156,7 +156,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """Check v3 batches whose checksum looks like a magic byte at byte 16, where older formats have their magic byte."""
+    """Check v3 batches with checksum bytes that look like a magic byte at byte 16, where older formats have theirs."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [
@@ -210,7 +210,7 @@ def test_swapped_segment_replaces_its_sources(copy_of: CopyOf) -> None:
 
 
 def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
-    """Check tiered storage: the names of segments and indexes contain the ID of a copy, and the longer copy is used."""
+    """Check tiered storage: file names contain the ID of a copy, and the longer of two copies is read."""
     folder = copy_of("kafka28/alpha-m0-segs-0")
     offsets = [record.offset for batch in log.read(folder) for record in batch]
     for path in folder.iterdir():
@@ -224,7 +224,7 @@ def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
 
 @pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
 def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
-    """Check the folder name, which contains the topic ID, and a snapshot, which holds the state after its segment."""
+    """Check that the topic ID is read from the folder name, and a snapshot is taken as the state after its segment."""
     source = log.Partition(logs / name)
     partition = log.Partition(tiered(source.path, tmp_path))
     assert (partition.topic, partition.partition) == (source.topic, source.partition)

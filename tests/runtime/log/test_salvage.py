@@ -1,4 +1,4 @@
-"""Check `verify` and `salvage` on a small segment with every byte flipped, and truncated at every length."""
+"""Check `verify` and `salvage` on a small segment: with each byte flipped in turn, and truncated at each length."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def small() -> list[bytes]:
 
 
 class Damaged:
-    """A partition of one segment whose bytes change repeatedly."""
+    """A partition of one segment, which the tests overwrite with damaged bytes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "alpha-0"
@@ -66,7 +66,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether a batch with a changed base offset is still valid and in order."""
+    """Return whether the batch `changed` can be read, and its offsets are still between those of its neighbors."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -111,7 +111,8 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        is_end = not any(data[begun:size])  # leading zeros of an offset look like preallocated zeros
+        # the file ends in the leading zeros of an offset, which look like preallocated space
+        is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]
 
@@ -127,7 +128,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_value_that_contains_a_batch(damaged: Damaged) -> None:
-    """Check a value that contains a batch whose offsets continue the log, as in a topic of captures."""
+    """Check a damaged batch whose value contains a valid batch with plausible offsets, as in a topic of captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))
@@ -156,7 +157,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     made = tmp_path / name.split("/")[1]
     for path in made.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the broker had another index interval
+        if path.suffix not in (".index", ".timeindex"):  # the broker wrote its indexes with another interval
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(made)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}

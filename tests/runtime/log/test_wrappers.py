@@ -1,4 +1,4 @@
-"""Test compressed messages of magic 0 and 1: their records' offsets, and damage that checksums don't detect.
+"""Test wrappers (compressed messages of magic 0 and 1): the inner offsets, and damage that checksums miss.
 
 The expected offsets are those of DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
@@ -42,7 +42,7 @@ def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
-    """Return a wrapper with a valid checksum. `bend` is the index of an inverted byte in its gzip data."""
+    """Return a wrapper with a valid checksum. The byte `bend` of its gzip data is inverted (0: none)."""
     kind = magic if inner_magic is None else inner_magic
     data = bytearray(gzip.compress(b"".join(message(each, kind, b"v%d" % each) for each in inner), mtime=0))
     data[bend] ^= 0xFF if bend else 0
@@ -73,7 +73,7 @@ def written(tmp_path: Path, data: bytes) -> Path:
 
 
 def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
-    """Return the offsets that each reader returns."""
+    """Return the record offsets that each way of reading finds."""
     path = written(tmp_path, data)
     return {
         "records": [record.offset for batch in read_batches(data) for record in batch],
@@ -106,7 +106,7 @@ def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
 
 
 def bent(magic: int) -> bytes:
-    """Return compressed records 3 to 5 with one inverted byte in the compressed data and a valid checksum."""
+    """Return a compressed batch of records 3 to 5. Its compressed data has an inverted byte, but its checksum is valid."""
     if magic < 2:
         return wrapper(5, magic, *((0, 1, 2) if magic else (3, 4, 5)), bend=20)
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]
@@ -155,7 +155,7 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
-    """Return a batch of magic 2 that spans one offset and has this payload."""
+    """Return a batch of magic 2 with this payload, spanning offset 1 only."""
     body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
     header = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
     return header + struct.pack(">I", checksum("crc32c", body)) + body
@@ -163,7 +163,7 @@ def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) ->
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_compressed_batch_without_any_record_bytes(codec: int, tmp_path: Path) -> None:
-    """Check a batch with a codec whose records are zero bytes, as in IBM/sarama#2053 and KAFKA-5490."""
+    """Check a compressed batch with zero record bytes, as seen in IBM/sarama#2053 and KAFKA-5490."""
     data = build([Record(0, 5, None, b"v")], "v2").encode() + batch_of(b"", 0, codec) + message(2, 1, b"v")
     assert set(map(tuple, read_all(data, tmp_path).values())) == {(0, 2)}
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))

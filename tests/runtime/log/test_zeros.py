@@ -23,7 +23,7 @@ def batch(offset: int, format: str, value: bytes = b"v") -> bytes:
 
 
 def found(data: bytes, format: str) -> list[Any]:
-    """Return every extent of a file in a comparable form."""
+    """Return the position and size of every batch, and the position, end and error of every damaged part."""
     return [
         (
             (piece.position, piece.end, str(piece.error))
@@ -35,7 +35,7 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Return batches, some of them truncated, among zeros and other bytes. Offsets begin with up to eight zeros."""
+    """Return whole and truncated batches among zeros and other bytes. Batches start with an offset, so with zeros, too."""
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))

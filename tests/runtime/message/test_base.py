@@ -101,7 +101,7 @@ def test_copy_replace() -> None:
 
 
 def test_patterns() -> None:
-    # Patterns match by keyword only, because the order of the fields may change.
+    # Structs match keyword patterns only, because the order of their fields may change.
     match tagwire.Frame(None, MESSAGE, 1):
         case tagwire.Frame(None, Struct(unknown_tags=tags), version):
             assert (tags, version) == (MESSAGE.unknown_tags, 1)
@@ -120,7 +120,7 @@ def test_rich_output_equals_repr() -> None:
 
 class TestTables:
     def rows(self, struct: Struct) -> list[tuple[str, str]]:
-        root = ElementTree.fromstring(struct._repr_html_())  # parses only if values are escaped
+        root = ElementTree.fromstring(struct._repr_html_())  # parsing fails unless values are escaped
         assert root.findtext("thead/tr/th") == type(struct).__name__
         return [(str(row.findtext("th")), "".join(row.find("td").itertext())) for row in root.findall("tbody/tr")]  # type: ignore[union-attr]
 

@@ -44,7 +44,7 @@ def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **members: Any) -> Any:
-    """Return a message class that has not been used yet."""
+    """Return a new message class, for which no engine has been chosen yet."""
     return type("Fresh", (base,), {"__slots__": (), **members})
 
 
@@ -188,7 +188,8 @@ FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
         **how,
     ),
 }
-WITH_PARTS = set(FRAMES) - {"header", "key"}  # arrays of structs, or a UUID: tracked by the garbage collector
+# frames with arrays of structs or a UUID, which the garbage collector tracks
+WITH_PARTS = set(FRAMES) - {"header", "key"}
 
 
 @pytest.mark.parametrize("kind", FRAMES)

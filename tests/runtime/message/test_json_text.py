@@ -26,7 +26,7 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that runs a call with both engines and returns the outcome, which must be the same."""
+    """Return a function that makes a call with each engine, checks that the outcomes are equal, and returns one."""
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:
