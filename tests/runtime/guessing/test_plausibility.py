@@ -18,7 +18,7 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # n costs the bits of the Elias delta code of abs(n) + 1, and 1 bit for the sign (7 if negative). -1 costs 3 bits.
+        # n costs the bits of the Elias delta code of abs(n) + 1, plus 1 for the sign (7 if negative). -1 costs 3 bits.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),

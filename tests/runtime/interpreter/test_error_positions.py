@@ -108,7 +108,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """Check that the missing attribute is reported, because all attributes of a struct are read before any is checked."""
+    """Check that the missing attribute is reported, because all attributes of a struct are read before any check."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal

@@ -21,7 +21,7 @@ def resealed(data: bytes) -> bytes:
 
 
 def endless(first: int) -> bytes:
-    """Return a batch with a length (at byte 8) beyond the end of every file here. Readers must search for the next batch."""
+    """Return a batch with a length (at byte 8) beyond the end of every file here; readers must search for the next."""
     return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
 
 
@@ -43,7 +43,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a batch with a wrong length, other batches in place of its last record's value, and a header count of 0."""
+    """Return a batch with a wrong length, other batches in place of its last record's value, and a header count."""
     return endless(first) + b"".join(batches) + b"\0"
 
 

@@ -106,7 +106,7 @@ def test_offsets_as_kafka_python_writes_them(tmp_path: Path) -> None:
 
 
 def bent(magic: int) -> bytes:
-    """Return a compressed batch of records 3 to 5. Its compressed data has an inverted byte, but its checksum is valid."""
+    """Return a compressed batch of records 3 to 5. Its compressed data has an inverted byte; its checksum is valid."""
     if magic < 2:
         return wrapper(5, magic, *((0, 1, 2) if magic else (3, 4, 5)), bend=20)
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]

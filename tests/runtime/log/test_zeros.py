@@ -35,7 +35,7 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Return whole and truncated batches among zeros and other bytes. Batches start with an offset, so with zeros, too."""
+    """Return whole and truncated batches among zeros and other bytes. Batches begin with zeros, too (the offset)."""
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))

@@ -40,7 +40,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
             monkeypatch.setenv("TAGWIRE_ENGINE", engine)
             found.append(outcome(call))
         assert found[0] == found[1]
-        assert repr(found[0]) == repr(found[1])  # repr distinguishes 1 from True
+        assert repr(found[0]) == repr(found[1])  # the strings differ for 1 and True, which are equal
         return found[0]
 
     return run
@@ -61,7 +61,7 @@ def test_every_version_of_every_message(both: Callable[[Callable[[], Any]], Any]
 
 
 def mutations(text: str, seed: int) -> Iterator[str]:
-    """Yield slightly changed texts: a character inserted, removed or replaced; a part repeated, moved or cut off."""
+    """Yield slightly changed texts: a character inserted, removed or replaced; a part repeated, moved or removed."""
     chosen = random.Random(seed)
     for _ in range(40):
         at, end = sorted(chosen.randrange(len(text) + 1) for _ in range(2))
@@ -85,7 +85,7 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 
 def changed(value: Any, chosen: random.Random) -> Any:
-    """Return a JSON value with one part replaced by a value of another kind."""
+    """Return a JSON value in which one part, at any depth, is replaced by a value of another kind."""
     odd = [
         None,
         True,
@@ -214,7 +214,7 @@ class TestRefusals:
     def test_a_repeated_key(self) -> None:
         text = '{"groupId": "g", "generationId": 1, "memberId": "m", "groupId": "h"}'
         self.refuse(text, "the key 'groupId' is repeated in one object")
-        many = ", ".join(f'"{key}": 0' for key in range(50_000))  # quadratic work would take minutes
+        many = ", ".join(f'"{key}": 0' for key in range(50_000))  # a check with quadratic cost would take minutes
         self.refuse(f'{{{many}, "49999": 0}}', "the key '49999' is repeated in one object")
 
     def test_constants(self) -> None:

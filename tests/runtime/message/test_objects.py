@@ -22,7 +22,7 @@ from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
-Partition: Any = MetadataResponsePartition  # typed as Any because the tests pass wrong arguments
+Partition: Any = MetadataResponsePartition  # typed as Any, so that the tests can pass wrong arguments
 Topic: Any = MetadataResponseTopic
 FACTS = Path(__file__).parents[2] / "support" / "object_facts.py"
 
@@ -42,7 +42,7 @@ def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
 
 class TestConstructing:
     def test_the_signature_is_the_text(self) -> None:
-        for _ in range(2):  # before and after the first object is created
+        for _ in range(2):  # the signature must be the same after objects were created
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
@@ -124,7 +124,7 @@ class TestConstructing:
 
     def test_objects_are_collected(self) -> None:
         made: Any = Topic()
-        made.name = made  # creates a cycle
+        made.name = made  # a reference cycle
         kept = {id(made)}
         del made
         gc.collect()
@@ -134,7 +134,7 @@ class TestConstructing:
 
 
 class Hostile:
-    """An object that runs its own code when compared or printed."""
+    """An object that calls a function whenever it is compared or printed."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
@@ -155,7 +155,7 @@ class Hostile:
 
 
 class TestHostileValues:
-    """Values may run code that changes the object being read, which must never access freed memory."""
+    """Comparing or printing a value may run code that changes the struct. No method may then access freed memory."""
 
     def pair(self) -> tuple[Any, Any]:
         one: Any = Partition()
@@ -275,7 +275,7 @@ class TestPickles:
         assert pickle.loads(kept) == message
 
     def test_values_that_bytes_do_not_carry_are_kept_as_they_are(self) -> None:
-        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version drops this field
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version no longer has this field
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
@@ -343,7 +343,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """Methods use the declared fields, whatever slots and constructor a subclass adds."""
+    """A subclass may add slots and a constructor; the methods still use the declared fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -1,4 +1,4 @@
-"""The garbage collector need not track structs that hold only numbers, strings and bytes."""
+"""Check that the garbage collector need not track native structs of only numbers, strings and bytes."""
 
 import copy
 import dataclasses
@@ -61,13 +61,13 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """Check that the struct is tracked, because its mapping of tags can hold any object later."""
+    """Check that the struct is tracked: its `unknown_tags` can be changed later and hold any object."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
 
 class Noting:
-    """A mixin that records assignments."""
+    """A mixin that records the names of assigned attributes."""
 
     __slots__ = ()
     noted: list[str] = []  # noqa: RUF012 - shared on purpose
@@ -83,7 +83,7 @@ class Noted(Partition, Noting):
 
 @dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
 class Frozen(Partition):  # type: ignore[misc]
-    """A subclass that assigns fields with `object.__setattr__`."""
+    """A frozen dataclass, whose constructor must assign fields with `object.__setattr__`."""
 
     place: int = 0
 

@@ -63,7 +63,7 @@ TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
-    """Return a layout whose struct has one field of this type and the given other parts."""
+    """Return a layout whose struct has a single field of this type. `more` has other arguments of the struct."""
     return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
 
 
@@ -193,7 +193,7 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 
 
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
-    """Check that engine and interpreter both accept or both reject the bytes. The engine raises if errors differ."""
+    """Check that engine and interpreter return the same value or raise the same error."""
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
     except tagwire.DecodeError as refusal:
@@ -261,7 +261,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """A subclass of int, whose objects have a variable size."""
+    """An int subclass whose objects vary in size, which the engine can't create."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -358,7 +358,10 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
-    """Check that a size computed for one field is not reused for a field with another length type or nullability."""
+    """Check that a size computed for one field is not reused for another field that holds the same object.
+
+    The fields differ in their length type or nullability, so their bytes differ, too.
+    """
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
     try:
@@ -373,7 +376,7 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
-    """Check that every layout feature is supported or rejected in `_native/engine/plan.pxi`. Add new features here."""
+    """List all layout features. Before adding one here, support or reject it in `_native/engine/plan.pxi`."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

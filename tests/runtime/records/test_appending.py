@@ -15,7 +15,7 @@ FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_
 
 
 class Number:
-    """An object that is an integer only through `__index__`."""
+    """An object that can be converted to an integer, but only through `__index__`."""
 
     def __index__(self) -> int:
         return 5
@@ -57,7 +57,7 @@ ODD: list[dict[str, Any]] = [
 
 
 def outcome(make: Callable[[], BatchBuilder]) -> Any:
-    """Return the batch, or the error."""
+    """Return the properties of the batch that is built, or the error."""
     try:
         batch = make().build()
         return batch.encode(), batch.last_offset, batch.max_timestamp, len(batch)
@@ -73,7 +73,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Return a builder made with `extend`, whose record offsets are computed here."""
+    """Return a builder filled by `extend`. The record offsets, which `append` would choose, are computed here."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
@@ -85,7 +85,7 @@ def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBui
 
 
 def fresh(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a call with a fresh iterator."""
+    """Return a copy of the arguments, with a new iterator in place of a used one."""
     return {name: iter((("a", b"1"),)) if hasattr(value, "__next__") else value for name, value in call.items()}
 
 
@@ -139,7 +139,7 @@ def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)
     assert builder.records == listed(calls).records
-    builder.records[1].value = b"changed"  # from now on, the builder holds `Record` objects
+    builder.records[1].value = b"changed"  # reading a record makes the builder hold `Record` objects from now on
     builder.append(b"more")
     assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
     assert builder.records[-1] == Record(10, -1, b"more", None)

@@ -48,7 +48,7 @@ def batches(draw: Any) -> RecordBatch:
 
 
 def said(batch: RecordBatch) -> dict[str, Any]:
-    """Return the properties of a batch, without its bytes."""
+    """Return all properties of a batch except its bytes."""
     names = (
         "format",
         "base_offset",
@@ -173,7 +173,7 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
 
 
 def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
-    """Check the draft's case: v3 saves 2 + 5 + 2 + 1 header bytes per batch and an attributes byte per record."""
+    """Check the savings in the draft's example: 2 + 5 + 2 + 1 header bytes per batch, and 1 byte per record."""
     records = [Record(index, 1700000000000 + index * 60, None, b"x" * 27) for index in range(460)]
     records += [Record(460, 1700000030000, None, b"x" * 27)]
     plain = build(records, "v2")
@@ -181,7 +181,7 @@ def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     assert lost == () and 16384 <= small.size - 11 < 16600
     assert plain.size - small.size == 10 + len(records)
     zigzag, _ = convert(plain, "v3-zigzag")
-    assert zigzag.size > small.size - 1  # zig-zag lengths save at most as much
+    assert zigzag.size > small.size - 1  # zig-zag lengths never save more
 
 
 def test_on_loss_is_one_of_two() -> None:
@@ -225,7 +225,7 @@ def test_unsorted_headers_are_rejected_with_the_record_s_index(format: str, comp
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_last_offset_out_of_range(to: str, count: int) -> None:
-    """Check the limits of the last offset: v3 has an unsigned delta up to 2^32 - 1, other formats allow 2^31 - 1."""
+    """Check a last offset that only v3 can represent: its delta goes up to 2^32 - 1, in other formats up to 2^31 - 1."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
     converted, losses = convert(batch, to)
@@ -248,7 +248,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
-    """Check a null value without the tombstone flag. Readers keep such a record, but producers can't write it."""
+    """Check a null value without the tombstone flag: readers and conversions keep it, but producers can't write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
         build([record], format, compression=codec)

@@ -1,4 +1,4 @@
-"""Produce and Fetch as in the drafts: versions 0 to 2 as released, version 3 with the draft's records.
+"""Test Produce and Fetch as drafted: versions 0 to 2 are those released, and version 3 carries the draft's records.
 
 No broker ever supported version 3, so its golden bytes are computed by hand, field by field. The checksums of the
 records are from test_golden_records.py.
@@ -51,7 +51,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the records after their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
+    """Return the golden records preceded by their int32 size: 58 (12 + 46) or 37 (12 + 25) bytes."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 
@@ -111,7 +111,7 @@ GOLDEN = [
     ),
     pytest.param(
         "FetchRequest",
-        "ffffffff 000001f4 00000001"  # replica -1 (a consumer), waits 500 ms for 1 byte
+        "ffffffff 000001f4 00000001"  # replica ID -1 (a consumer), max wait 500 ms, min bytes 1
         "00000001 0001 74"  # 1 topic: "t"
         "00000001 00000000 0000000000000008 00100000",  # 1 partition: 0 from offset 8, at most 1 MiB
         {

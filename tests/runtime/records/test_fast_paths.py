@@ -1,6 +1,6 @@
-"""Compare the native fast path for common records with the layout interpreter, at every branch.
+"""Compare the native fast path for common records with the layout interpreter, in every branch of the code.
 
-The fast path reuses objects and bytes, so objects that are kept must not change.
+The fast path reuses objects and bytes; objects that the caller keeps must not change.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191,
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
-    """Return two formats of this layout by engine name, with and without native plans."""
+    """Return two formats with this layout: one with native plans, and one that uses only the layout interpreter."""
     formats = {}
     with pytest.MonkeyPatch.context() as patch:
         for engine in ("native", "python"):
@@ -49,13 +49,13 @@ def written(format: Format, records: list[Record], **how: Any) -> Any:
 
 
 def fields(record: Record) -> list[Any]:
-    """Return copies of a record's fields."""
+    """Return a record's field values, with copies of all bytes."""
     values = [getattr(record, name) for name in Record.__slots__]
     return [bytes(memoryview(each)) if isinstance(each, bytes) else each for each in values]
 
 
 def outcome(read: Callable[[], Iterator[Record]]) -> list[Any]:
-    """Read the records one at a time. Return copies of them, and the error at the end."""
+    """Return copies of all records that can be read, followed by the error, if any."""
     found: list[Any] = []
     try:
         for record in read():
@@ -103,7 +103,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
-    """Check lengths that take one more byte. The space reserved for a length depends on the previous record."""
+    """Check lengths around a varint's size limits: the space reserved for a length depends on the previous record."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -136,7 +136,7 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
 
 
 def with_lengths_at(*places: int) -> Layout:
-    """Return format v2 with an additional length before each of these record items."""
+    """Return format v2 with an additional length field before each record item at `places`."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)
@@ -169,7 +169,7 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_truncations_and_changes_of_every_byte(name: str) -> None:
-    """Try every truncation and many changes of each byte, while record objects are reused."""
+    """Try every truncation, and changes to each byte, while the reader reuses record objects."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()
@@ -218,7 +218,7 @@ def test_hash_of_a_reused_object_whose_content_was_hashed() -> None:
 
 
 def test_values_assigned_to_a_record_do_not_change() -> None:
-    """Check assigned values of the same size as the next record's values, with and without other references."""
+    """Check that values assigned to a record stay unchanged when the reader goes on to a record of the same size."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

@@ -1,4 +1,4 @@
-"""Golden bytes of every record format, computed by hand, for reading and writing.
+"""Read and write golden bytes of every record format, computed by hand.
 
 Each case lists its bytes field by field, with checksums as numbers. A test computes the checksums again bit by bit,
 without tagwire's libraries. docs/spec-language.md defines the keys of the specs.
@@ -67,7 +67,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # size: 25 without headers + 4 for the headers' length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
+    # size: 25 without headers + 4 for the total header length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
     (
         "kip82-int",
         "headers",
@@ -75,7 +75,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x10, timestamp=300, headers=INT_HEADERS),
     ),
-    # unsigned keys, of which 0xffffffff is the highest; two headers of 8 bytes each: 16 = 10
+    # Keys are unsigned, up to 0xffffffff. Two headers of 8 bytes each: 16 = 10.
     (
         "kip82-int",
         "key order",
@@ -128,7 +128,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # bits 0 and 1 mark a null key and a null value; then an empty key with a null value: 3 + 1 and 4 + 1 bytes
+    # Bits 0 and 1 mark a null key and a null value. Then an empty key with a null value. Sizes: 3 + 1 and 4 + 1 bytes.
     (
         "kip82-str",
         "nulls",
@@ -165,7 +165,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 00 00 00 02 6b 04 7676 02 02 68 01""",
         batch(2, base_timestamp=300, max_timestamp=300, records=(RECORD,)),
     ),
-    # an empty batch, as compaction leaves it: 61 bytes in all
+    # a batch that compaction has emptied: 61 bytes in all
     (
         "v2",
         "empty",
@@ -305,7 +305,7 @@ def case(name: str, what: str) -> bytes:
 
 
 def test_message_without_headers_differs_from_v1_in_magic_and_crc_only() -> None:
-    """Check the claim of KIP-82's first draft that a message without headers has no extra cost."""
+    """Check the claim in KIP-82's first draft that messages without headers don't become larger."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}

@@ -16,7 +16,10 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Set the chunk size for building and converting: the last chunk of eleven records has one, two, or no records."""
+    """Return a function that lowers the chunk size for building and converting.
+
+    Of eleven records, one, two or none remain after the last full chunk.
+    """
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)
@@ -29,7 +32,8 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     ("source", "to", "codec"),
     [
         *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
-        *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),  # wrapper, batch, wrapper with headers
+        # the target is a wrapper, a batch, or a wrapper with headers
+        *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
     ],
 )
 def test_a_batch_in_parts_is_the_batch_at_once(source: str, to: str, codec: str, at_once: Any) -> None:

@@ -1,7 +1,7 @@
-"""Compare records in the native engine, in Python's fast path, and by layout: values, bytes, verdicts and positions.
+"""Compare three ways of reading and writing records: the native engine, Python's fast path, and the interpreter.
 
 The native engine raises an error if the interpreter contradicts it, so the tests use public calls and compare the
-results of all three.
+results of all three: values, bytes, errors and their positions.
 """
 
 import gc
@@ -32,13 +32,13 @@ LIMITS = Limits(elements=7)
 
 @pytest.fixture(autouse=True)
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the native engine, even if the test run uses the pure one."""
+    """Use the native engine, even if this test run selects the Python engine."""
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
-    """Return a function that returns a format in each engine, by the engine's name."""
+    """Return a function that returns a format for each of the three ways, by the way's name."""
 
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
@@ -54,7 +54,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
 
 def all_of(value: Any) -> Any:
-    """Return a value together with the types of everything in it."""
+    """Return a value with the type of each part, so that equal values of different types differ."""
     if isinstance(value, Record):
         return [all_of(getattr(value, name)) for name in Record.__slots__]
     if isinstance(value, list | tuple):
@@ -63,7 +63,7 @@ def all_of(value: Any) -> Any:
 
 
 def read(format: Format, data: bytes, limits: Limits) -> Any:
-    """Return the records up to the error, then the error with its position."""
+    """Return the records that can be read, followed by the error and its position, if any."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, format, limits):
@@ -85,7 +85,7 @@ def written(format: Format, records: list[Record], settings: dict[str, Any]) -> 
 
 
 def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
-    """Read damaged batches in every engine, check that the engines agree, and return the number of rejected batches."""
+    """Read damaged batches in each way, and check that the results are equal. Return the number of rejected batches."""
     refused = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
@@ -116,7 +116,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 def test_headers_before_an_error_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check a record with as many headers as fit into a batch. The interpreter would take 30 times as long."""
+    """Check a record with hundreds of headers before an error. Reading them again would take 30 times as long."""
     formats = ways(name)
     read_again = 0
     element = reader.LayoutReader.element
@@ -183,7 +183,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_format_without_a_native_plan() -> None:
-    """Check a format without offset deltas in its records, which therefore has no native plan."""
+    """Check a format whose records have no offset deltas. The native engine has no plan for such records."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

@@ -16,7 +16,7 @@ LONG_WAY = Limits(bytes=1 << 40)
 
 
 def read(data: bytes, limits: Limits) -> Any:
-    """Return everything in the batches and records, and the final error."""
+    """Return the properties of each batch, its records, and the final error, if any."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, limits=limits):
@@ -68,7 +68,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the first builder installs the fast path
+    built({}, RECORDS[0], quickly=False)  # the fast path exists only once a builder was used
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

@@ -13,7 +13,7 @@ EVERY: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE
 
 
 def kinds(row: dict[str, Any]) -> set[tuple[Any, ...]]:
-    """Return the categories that a batch covers, each with the batch's magic byte."""
+    """Return the categories of batches that this batch belongs to, each with the batch's magic byte."""
     said = row["batch"]
     named = ("compression", "timestampType", "isTransactional", "isControl")
     found = {(name, said[name]) for name in named} | {("codec and time", said["compression"], said["timestampType"])}
@@ -105,7 +105,7 @@ def test_written_back(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_rebuilt_from_its_records(row: dict[str, Any]) -> None:
-    """Check that uncompressed batches are equal byte for byte, and other batches have equal records."""
+    """Check that rebuilt batches have equal records and, if uncompressed, equal bytes."""
     batch = the_batch(row)
     settings: dict[str, Any] = {"compression": batch.compression, "timestamp_type": batch.timestamp_type}
     if batch.timestamp_type == "append":
@@ -135,7 +135,7 @@ def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
 
 
 def owned(node: Any, *, inner: bool) -> int:
-    """Return the number of bytes that the nodes cover in the input or, if `inner`, in a node's decompressed bytes."""
+    """Return how many bytes a node and its children cover in the input or, if `inner`, in its decompressed bytes."""
     children = node.children
     own = 0 if inner else node.header_length + node.trailer_length
     return own + sum(

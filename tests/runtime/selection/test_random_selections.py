@@ -16,14 +16,14 @@ ROUNDS = 8_000
 
 
 class PureSelection(Selection):
-    """A selection without the native engine."""
+    """A selection that never uses the native engine."""
 
     def _plan(self, version: int) -> Any:
         return None
 
 
 class Counted:
-    """A wrapper of a selection's native plan that counts fallbacks to the layout interpreter."""
+    """A wrapper for a native selection plan that counts the calls left to the layout interpreter."""
 
     refused = 0
 
@@ -59,7 +59,7 @@ def selected(random: Random, number: int) -> tuple[Sample, list[Selection], str]
 
 
 def as_rows(selection: Selection, rows: list[Any]) -> list[Any]:
-    """Return rows as tuples, even for a selection of a single path."""
+    """Return all rows as tuples. A selection of a single path has plain values as rows."""
     return [(row,) for row in rows] if len(selection.paths) == 1 else rows
 
 
@@ -72,7 +72,7 @@ def fresh(*row: Any) -> Any:
 
 
 def again(value: Any) -> Any:
-    """Return an equal value as another object, if possible."""
+    """Return an equal copy of a struct or of a list of structs. Return other values themselves."""
     if isinstance(value, list):
         return [again(each) for each in value]
     return value.replace() if hasattr(value, "__slots__") and hasattr(value, "FIELDS") else value
@@ -93,7 +93,7 @@ def test_writing_back_rows_and_rewriting_by_identity_change_nothing() -> None:
 
 
 class Change:
-    """A function that changes rows at random, in the same way for each engine."""
+    """A function that changes rows at random. With equal seeds, it makes the same changes for each engine."""
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)
@@ -111,7 +111,7 @@ class Change:
         return identity(*values)
 
     def elements(self, selection: Selection) -> tuple[Any, ...]:
-        """Return elements to append, if the selection allows appending."""
+        """Return random elements to append, or none if the selection does not allow appending."""
         way: list[Step] = selection._paths.way
         if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
@@ -142,8 +142,8 @@ def test_rewrites_equal_decode_change_encode() -> None:
     assert done > ROUNDS / 4
     assert refused > ROUNDS / 20
     assert compared > 100
-    if Plan is not None:  # fallbacks to the layout interpreter are rare
-        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # each case runs twice
+    if Plan is not None:  # the native engine must rarely fall back on the layout interpreter
+        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # half, because each case runs twice
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:
@@ -193,7 +193,7 @@ def decoded_to_end(sample: Sample, data: bytes, limits: Limits) -> None:
 
 
 def outcome(call: Callable[..., Any], *args: Any, **more: Any) -> Any:
-    """Return the error of a call with its attributes, or None."""
+    """Call a function and return the properties of its DecodeError, or None if it raises none."""
     try:
         call(*args, **more)
     except DecodeError as error:

@@ -20,7 +20,7 @@ from tagwire_messages.metadata_response import (
 
 @pytest.fixture(params=["native", "python"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run each test with the default engine, and again without the native engine."""
+    """Run each test twice: with the default engine, and without the native engine."""
     if request.param == "python":
         monkeypatch.setattr(Selection, "_plan", lambda self, version: None)
     yield
@@ -141,7 +141,7 @@ CREW: dict[str, Any] = {
 def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> None:
     crew = build_package(tmp_path, "crew_messages", [CREW]).registry["Crew"]
     ages = select(crew, "people[].name", "people[].age")
-    # Two people after an int32 count: each is an int16 length, the name, and an int8.
+    # One person after an int32 count: the name (an int16 length and "a") and the age as an int8.
     data = bytes.fromhex("00000001 0001 61 07")
     assert ages.rewrite(data, 0, lambda *row: row, append=[("b", 8)]) == bytes.fromhex("00000002 0001 61 07 0001 62 08")
     with pytest.raises(EncodeError, match="no value for name, which is required; select it too, or append a Person"):
@@ -175,10 +175,10 @@ def test_tagged_array_is_omitted_when_empty() -> None:
 
 
 def test_encoded_default_is_kept() -> None:
-    """Check that a rewrite keeps the bytes of a default value, which `decode` and `encode` would omit."""
+    """Check that a rewrite keeps an explicitly encoded default, which `encode` would omit after `decode`."""
     plain = messages.FetchRequest().encode(15)
-    assert plain[-1] == 0  # the number of tagged fields
-    explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # cluster_id, written as null
+    assert plain[-1] == 0  # no tagged fields
+    explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # one tagged field: cluster_id, explicitly null
     cluster = select(messages.FetchRequest, "cluster_id", "max_wait_ms")
     assert cluster.rewrite(explicit, 15, lambda name, wait: (name, wait)) == explicit
     data = cluster.rewrite(explicit, 15, lambda name, wait: ("c", wait))
@@ -186,7 +186,7 @@ def test_encoded_default_is_kept() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # A field missing from the version reads as its default. Other values are rejected unless the field is ignorable.
+    # A field missing from the version reads as its default. Other values are dropped (ignorable fields) or rejected.
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),
