@@ -22,7 +22,7 @@ def announced(**ranges: tuple[int, int]) -> Any:
 
 
 def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
-    """Return client and server after a handshake in which the server announces these versions."""
+    """Return a client and a server after a handshake in which the server announces these version ranges."""
     client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
@@ -89,7 +89,7 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_older_peer_gets_another_request(lists: bool) -> None:
-    """Check KIP-511's fallback: the response to an unknown version has version 0, and may list supported versions."""
+    """Check KIP-511's fallback: an older peer answers in version 0, with or without a list of its versions."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

@@ -1,4 +1,4 @@
-"""SASL exchanges: the examples of RFC 4616, RFC 5802 and RFC 7677 (SHA-256), and dishonest peers."""
+"""Test SASL exchanges: the examples of RFC 4616, RFC 5802 and RFC 7677 (SHA-256), and dishonest peers."""
 
 import pytest
 

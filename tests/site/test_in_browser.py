@@ -1,4 +1,4 @@
-"""Test the built site and the page of `tagwire explain --html` in a real headless browser.
+"""Test the built site and the pages of `tagwire explain --html` in a real headless browser.
 
 Run these tests with `make test-site`. They are skipped without a browser, and CI does not run them.
 """

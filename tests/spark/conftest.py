@@ -9,7 +9,7 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the units of jobs one after another in this process, for tests of the results.
+    """Run the units of jobs in this process instead of on workers, one after another.
 
     Units and results still go through JSON, as they do between workers.
     """

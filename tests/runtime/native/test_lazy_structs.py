@@ -46,7 +46,7 @@ def test_unread_defaults() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_encoding_of_accessed_default_structs(name: str, member: str) -> None:
-    """Check that accessing a default struct doesn't change the bytes. Changed structs are written or, if invalid, rejected."""
+    """Check that accessing a default struct doesn't change the bytes. Changed structs are written, or rejected."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

@@ -67,7 +67,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # size: 25 without headers + 4 for the total header length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
+    # size: 25 without headers + 4 for the header length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
     (
         "kip82-int",
         "headers",

@@ -46,7 +46,7 @@ def test_wrong_bytes_are_shown_next_to_the_right_ones(expected: str, said: str) 
 
 
 def test_a_message_that_does_not_come_back_is_shown() -> None:
-    lossy = MetadataResponse(cluster_id="c")  # version 0 drops cluster_id
+    lossy = MetadataResponse(cluster_id="c")  # version 0 has no cluster_id
     with pytest.raises(AssertionError, match=r"not decoded as expected\n\n.*: MetadataResponse\(cluster_id='c'\)"):
         assert_wire(lossy, 0, lossy.encode(0))
 

@@ -1,4 +1,4 @@
-"""Decode invalid UTF-8 as Java documents it: U+FFFD for each maximal malformed sequence or 3-byte surrogate."""
+"""Check that invalid UTF-8 is decoded as in Java: U+FFFD for each maximal malformed sequence or 3-byte surrogate."""
 
 import pytest
 from hypothesis import given

@@ -1,6 +1,6 @@
-"""Read and write the types of the tagwire dialect on Spark: numbers, times, decimals, enums, shared structs.
+"""Read and write the types of the tagwire dialect with Spark: numbers, times, decimals, enums, shared structs.
 
-The package is generated from specs and shipped to the workers as a user would. The bytes are computed by hand.
+A package is generated from specs and shipped to the workers, as a user would do. The bytes are computed by hand.
 """
 
 import json
@@ -80,9 +80,11 @@ TRADE = {
 SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
 
 V0 = bytes.fromhex(
-    "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"  # 2^63 + 1; 1 and 2^64 - 1; 7
-    "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"  # SELL; 2023-11-14T22:13:20.5Z; 2000 ns; -1000 ns
-    "ff  00000002 04d2  00000001 00000001 ff"  # no time left; 12.34; count 1: -0.01
+    # id 2^63 + 1; parts 1 and 2^64 - 1; parent 7
+    "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"
+    # SELL; 2023-11-14T22:13:20.5Z; seen at 2000 ns; took -1000 ns
+    "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"
+    "ff  00000002 04d2  00000001 00000001 ff"  # left is null; price 12.34; fees: count 1, -0.01
 )
 V1 = bytes.fromhex(
     "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"
@@ -104,7 +106,7 @@ ROW0 = {
 
 @pytest.fixture(scope="module")
 def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    """Return a session whose driver and workers have the package `trades`, shipped as a zip file."""
+    """Return a session in which the driver and the workers can import `trades`, a package shipped as a zip file."""
     folder = tmp_path_factory.mktemp("trades")
     (folder / "specs").mkdir()
     for name, spec in SPECS.items():
@@ -140,7 +142,7 @@ def test_the_types_in_spark() -> None:
 
 
 def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
-    """Check that functions and whole batches give equal rows. Spark's rows are in the session's time zone, here UTC."""
+    """Check that column functions and whole-batch decoding return equal rows. The session's time zone is UTC here."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
     [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
@@ -167,7 +169,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
-    """Check a round trip through a shuffle, which converts the decoded columns to Spark's own."""
+    """Check a round trip with a shuffle in between, for which Spark converts the decoded columns to its own format."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")
@@ -176,7 +178,7 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
 
 
 def test_values_from_sql(spark: "SparkSession") -> None:
-    """Check that numbers of any SQL type fit a uint64, and times are rounded down to the field's unit."""
+    """Check values from SQL: a uint64 accepts every numeric type, and times are rounded down to the field's unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
@@ -186,13 +188,13 @@ def test_values_from_sql(spark: "SparkSession") -> None:
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
     assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
-    assert fields.price.amount == b"\0\x96"  # 150 hundredths; the byte 96 alone would be negative
+    assert fields.price.amount == b"\0\x96"  # 150 hundredths need two bytes: the byte 96 alone would be negative
 
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
-    """Check that both engines return the types that the source declares, because Spark does not check them."""
+    """Check that both engines return the types that the source declares. Spark itself doesn't check them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
@@ -236,7 +238,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_sliced_columns_and_nulls() -> None:
-    """Check slices, and nulls in lists and structs, of which only the visible values are converted."""
+    """Check slices and nulls in lists and structs: values outside the slice or under a null must not be converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]

@@ -33,7 +33,7 @@ BILLING = ("billing", None, 42, None)
 
 
 def partitions(type: Any) -> Any:
-    """Return the struct type of the innermost list."""
+    """Return the struct type of a partition, which is in a list inside another list."""
     return type["topics"].dataType.elementType["partitions"].dataType.elementType
 
 
@@ -58,7 +58,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_null_messages(spark: "SparkSession") -> None:
-    """Check that a struct with NOT NULL fields is nullable, because Spark never checks a NOT NULL column for nulls."""
+    """Check that a message with NOT NULL fields is itself nullable: Spark never checks a NOT NULL column for nulls."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
@@ -74,7 +74,7 @@ def test_null_messages(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
-    """Check Spark's `toArrow`, whose cast fails on a null struct with a NOT NULL field."""
+    """Check `toArrow` with null structs in a message. Its cast fails if a null struct has a NOT NULL field."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
@@ -87,7 +87,7 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
-    """Check a message with nested structs, which become null if the row can't be decoded."""
+    """Check `toArrow` with rows that can't be decoded, whose nested structs become null."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])
@@ -100,7 +100,7 @@ def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write two messages, followed by a tombstone."""
+    """Write a log of two messages and a tombstone."""
     folder = tmp_path_factory.mktemp("not_null") / "commits-0"
     folder.mkdir()
     values = (COMMIT.encode(VERSION), COMMIT.encode(VERSION), None)

@@ -1,4 +1,4 @@
-"""Unsupported PySpark versions are rejected on the first import, before they cause a TypeError later."""
+"""Check that an unsupported PySpark version is rejected on import, before it causes a TypeError somewhere else."""
 
 import subprocess
 import sys

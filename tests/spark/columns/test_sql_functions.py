@@ -132,7 +132,7 @@ def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> No
 
 
 def test_permissive_mode_in_sql() -> None:
-    """Check errors without Spark: they appear in the JSON of their row, and `to_message` returns null."""
+    """Check PERMISSIVE mode without Spark: decoding errors are in the row's JSON, and encoding errors give null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -147,7 +147,7 @@ def test_permissive_mode_in_sql() -> None:
 
 
 def test_nulls_in_sql() -> None:
-    """Check that a null value stays null whatever the other arguments, and a value without a version is an error."""
+    """Check that a null value gives null, whatever the other arguments are, and that a null version is an error."""
     nothing, beat = pa.array([None, None], pa.binary()), pa.array([BEAT.encode(4), None])
     names, versions = pa.array(["HeartbeatRequest", None]), pa.array([None, None], pa.int32())
     permissive = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
@@ -188,7 +188,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """Check that extra arguments are rejected, at once in Python and in the task in SQL, instead of being ignored."""
+    """Check that extra arguments are rejected instead of ignored: at once in Python, and in the task in SQL."""
     udf = make()
     for count in range(4):
         if count in counts:

@@ -36,11 +36,11 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Stop(BaseException):
-    """An exception that stands for the death of a process."""
+    """An exception that simulates the death of a process."""
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """Return a folder with a log, and a write, ready to commit, that continues one partition and creates another."""
+    """Return a log folder, and a write that is ready to commit: it continues one partition and creates another."""
     job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]
@@ -52,7 +52,7 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    """Return the offsets that the source `kafka_log` returns, by partition."""
+    """Return the offsets that a read with `kafka_log` finds in each partition."""
     found: dict[str, list[int]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -108,7 +108,7 @@ def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # committed data stays
+    writer.abort(staged)  # keeps what was committed
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
@@ -133,7 +133,7 @@ def test_commit_that_is_not_json(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writers(tmp_path: Path) -> None:
-    """Check two writes that begin at the same offset: the second to commit is rejected and changes nothing."""
+    """Check two writes that begin at the same offset: the later commit is rejected and changes nothing."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -153,7 +153,7 @@ def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
 
 
 def test_readers_during_a_commit(tmp_path: Path) -> None:
-    """Check that a reader that plans during a commit sees nothing of that commit, and everything later."""
+    """Check that a reader waits while a commit holds the lock, and then sees either the whole write or nothing."""
     root, writer, staged = written(tmp_path)
     program = (
         "import sys; from tagwire_spark.log_read import query, splits;"
@@ -211,7 +211,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 class NoLocks:
-    """A file system without locks."""
+    """A replacement for `fcntl`, on a file system without locks."""
 
     LOCK_SH = LOCK_EX = 0
 
@@ -236,7 +236,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Check a commit between the check and the link of another write, whose rows without offsets then follow."""
+    """Commit one write between the check and the link of another. Rows without offsets are then appended after it."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     row = (
@@ -311,7 +311,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a write fails before anything is written, because without links nothing would separate two commits."""
+    """Check that a write fails at once if there are no hard links, without which two commits could collide."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -356,7 +356,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail the disk at each step after the manifest: either nothing has changed, or everything is written."""
+    """Fail each disk operation after the manifest in turn: the commit is either undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -391,7 +391,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail the disk permanently after the manifest. Writing the rows again would then duplicate them."""
+    """Fail all disk operations after the manifest. The commit counts, so writing the rows again would duplicate them."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -467,7 +467,7 @@ def test_next_write_removes_the_folder_of_a_dead_driver(tmp_path: Path, monkeypa
 
 
 def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a write whose leftovers vanish meanwhile: it has already committed, so it must not fail."""
+    """Check files that vanish while a write searches for leftovers. It has committed by then, so it must not fail."""
     root, writer, staged = written(tmp_path)
     other = LogWriter(log_target({"path": str(root)}), overwrite=False)
     going = [other.write(iter(table(("u", 1, 0, None, b"v"))))]
@@ -485,7 +485,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a file server that created the link, lost its reply, and reports on the retry that the link exists."""
+    """Check a file server that makes the link and loses its reply: on the retry, it reports that the link exists."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

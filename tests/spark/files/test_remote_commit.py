@@ -34,7 +34,7 @@ WITH_EPOCHS = columns("topic string, offset long, value binary, partitionLeaderE
 
 
 class Bucket:
-    """A storage prefix, with helpers for tests."""
+    """A prefix in object storage, with helper methods for tests."""
 
     def __init__(self, system: Any, url: str, options: dict[str, Any]) -> None:
         self.system = system
@@ -43,7 +43,7 @@ class Bucket:
         self.count = 0
 
     def new(self) -> str:
-        """Return the URL of an empty prefix."""
+        """Return the URL of a new, empty prefix."""
         self.count += 1
         return f"{self.url}/{self.count}/k"
 
@@ -58,7 +58,7 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        """Return the values of each partition in offset order, as the source reads them."""
+        """Return the values that a read with `kafka_log` finds in each partition, by offset."""
         found: dict[str, list[tuple[int, bytes]]] = {}
         for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
@@ -77,7 +77,7 @@ class Bucket:
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """Yield a bucket in memory."""
+    """Yield a prefix in an in-memory file system."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     yield Bucket(conditional(), "kept:/", {"key": "testing-id", "secret": "very-hidden"})
     conditional()
@@ -93,7 +93,7 @@ def server() -> Iterator[tuple[Any, dict[str, Any]]]:
 
 @pytest.fixture
 def s3(server: Any, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    """Return a bucket on an S3 server."""
+    """Return a new prefix on an S3 server."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     system, options = server
     return Bucket(system, f"s3://logs/{time.monotonic_ns()}", options)
@@ -113,7 +113,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """Fail the requests for which `fails(number, text)` is true. Yield the list of all requests."""
+    """In the block, fail each request for which `fails(number, text)` is true. Yield the list of all requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -124,7 +124,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function for a process that dies: all requests from `first` on fail."""
+    """Return a `fails` function that fails all requests from `first` on, as if the process had died."""
     return lambda number, _: number >= first
 
 
@@ -193,7 +193,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return logs and a write that is ready to commit. An overwriting write reuses existing names."""
+    """Return a log URL and a write that is ready to commit. With `overwrite`, it writes names that already exist."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
@@ -212,7 +212,7 @@ def every_step(last: int = 150) -> Iterator[int]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> None:
-    """Check that the next reader or writer (alternately) finds the whole commit or nothing."""
+    """Check that the next process, a reader or a writer by turns, finds the whole commit or nothing."""
     after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -244,7 +244,7 @@ def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> Non
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
-    """Check that the driver undoes the commit, reports it as unfinished, or succeeds."""
+    """Fail each request in turn: the commit must succeed, be undone, or be reported as unfinished."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -274,7 +274,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
-    """Check a decided commit that has not removed the objects of the old logs: readers must not see these objects."""
+    """Check a commit that is decided but has not removed the old logs' objects. Readers must not see these objects."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
@@ -287,7 +287,7 @@ def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> No
 
 
 def test_lost_staged_objects(bucket: Bucket) -> None:
-    """Check the loss of staged objects before the commit, and after its decision, when it can only be undone."""
+    """Check staged objects that are deleted before the commit, or after its decision, when it can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -310,7 +310,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Run calls at the same time, and return the error conditions that they raise."""
+    """Make calls from concurrent threads, and return the conditions of the errors that they raise."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:
@@ -333,7 +333,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 def test_concurrent_writers(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float
 ) -> None:
-    """Check that all rows without offsets are written, and that one of several writes with equal offsets succeeds."""
+    """Check concurrent writes: without offsets, all rows are written; with equal offsets, only one write succeeds."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
         url = bucket.new()
@@ -437,7 +437,7 @@ def test_listing_interrupted_by_a_commit_is_repeated(bucket: Bucket, monkeypatch
 
 
 def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
-    """Check that the rows of dead attempts are never visible. The commit, or a late attempt, removes their objects."""
+    """Check that rows of dead attempts are never visible. The commit, or a late attempt, removes their objects."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
     late = bucket.writer(url)
@@ -449,7 +449,7 @@ def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
 
     with pytest.raises(PipelineError, match="had finished before this task"):
         late.write(slow())
-    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # the object that `late` left
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # an object that the late attempt left
     with pytest.raises(PipelineError, match="had finished before this task"):
         writer.write(iter(rows("t", 3, b"x")))
 
@@ -477,7 +477,7 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
-    """Run a micro-batch as Spark does: each task, then the commit by a new writer."""
+    """Run a micro-batch as Spark does: write the tasks, then commit them with a new writer."""
     monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
     target = log_target({"path": url, **bucket.options}, is_stream=True)
     staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
@@ -506,7 +506,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before any request, even in tasks. Then repeat the batch twice, and run the next batch."""
+    """Kill the driver before each request in turn, even in tasks. Repeat the batch twice, then run the next batch."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))
@@ -542,7 +542,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_users_without_write_permission(bucket: Bucket) -> None:
-    """Check that a write is rejected at once, and a read reports that another user must finish the commit."""
+    """Check that a write is rejected at once, and a read explains that a user with permission must finish the commit."""
 
     def denied(_: int, asked: str) -> bool:
         if asked.startswith(("put", "copy", "delete")):
@@ -566,7 +566,7 @@ def test_users_without_write_permission(bucket: Bucket) -> None:
 
 @pytest.mark.thorough
 def test_conditional_writes_on_s3(s3: Bucket) -> None:
-    """Check concurrent appends without offsets, an overwrite, and a batch that is written twice."""
+    """Check, on an S3 server, concurrent appends without offsets, a batch that is written twice, and an overwrite."""
     url = s3.new()
     s3.write(url, values(b"a"))
     first, second = s3.writer(url), s3.writer(url)

@@ -20,7 +20,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:
-    """Return the exit status, output and errors of a process."""
+    """Run a process, and return its exit status, standard output and standard error. Skip the test without Spark."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -50,4 +50,4 @@ def test_spark_submit(tmp_path: Path) -> None:
     assert status == 0, err
     assert json.loads(out)["total"]["records"] == 60 and "orders" in page.read_text(encoding="utf-8")
     status, out, err = _run(submit, "--master", "local[2]", spark_submit.__file__, "whatif", SAMPLE, "--to", "v77")
-    assert status == 2 and "there is no record format 'v77'" in out + err  # spark-submit merges both streams
+    assert status == 2 and "there is no record format 'v77'" in out + err  # spark-submit may write both to one stream

@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Act as remote workers: convert one segment, and return its result and an empty folder for all others."""
+    """Stand in for remote workers: convert one segment, and return its result for each unit, with an empty folder."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
@@ -40,10 +40,10 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
 
 
 def bytes_for_each(folder: Path) -> float:
-    """Return the growth of peak memory per segment, in bytes."""
+    """Return by how many bytes the peak memory grows for each additional segment."""
     pytest.MonkeyPatch().setattr("tagwire_spark.jobs.convert.run_units", answers)
     peaks = []
-    for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills caches
+    for turn, count in enumerate((1010, 10, 1010)):  # the first run only imports modules and fills caches
         source = segments(folder / f"from-{turn}" / "t-0", count).parent
         tracemalloc.start()
         reports = convert_logs(cast("Any", None), source, folder / f"to-{turn}")

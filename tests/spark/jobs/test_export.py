@@ -43,7 +43,7 @@ FIRST = f"{0:020}.log"
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Return every file and folder below `folder`."""
+    """Return the content of each file below `folder` by path, and None for each folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
     }
@@ -58,7 +58,7 @@ def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> lis
 
 
 def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
-    """Return the source's rows, with file names relative to the path."""
+    """Return the rows of a read with `kafka_log`. File names are relative to `path`."""
     query = log_query({"path": str(path), **options})
     found = []
     for split in plan(query):
@@ -69,7 +69,7 @@ def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
-    """Return the rows that pyarrow reads."""
+    """Return the rows of an export as pyarrow reads them."""
     folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
     return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
 
@@ -97,7 +97,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # without options for partitioned data
+    table = pq.read_table(tmp_path / "parquet")  # the partition columns need no options
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
@@ -139,7 +139,7 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """Check markers, emptied batches, delete horizons, append times, out-of-range times, attributes, and zeros."""
+    """Check what rows can't represent: markers, emptied batches, delete horizons, append times, large times, zeros."""
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),
@@ -269,7 +269,8 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
-    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)  # nothing is written later
+    # every file is closed, so nothing is written later
+    assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)
 
 
 def test_record_without_an_end_under_a_valid_checksum(in_process: Any, tmp_path: Path) -> None:
@@ -296,7 +297,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # the job does not use Spark
+    spark: Any = None  # rejected before Spark is used
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
@@ -321,7 +322,7 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
 
 @pytest.fixture
 def exported(in_process: Any, tmp_path: Path) -> Path:
-    """Return an export of the sample that contains only plain batches."""
+    """Return an export of a log that has only plain batches."""
     segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
     export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")
@@ -329,7 +330,7 @@ def exported(in_process: Any, tmp_path: Path) -> Path:
 
 
 def change_rows(change: Callable[[Any], Any], pattern: str) -> Callable[[Path], None]:
-    """Return a function that rewrites a Parquet file of an export."""
+    """Return a function that applies `change` to the rows of the single Parquet file that matches `pattern`."""
 
     def rewrite(folder: Path) -> None:
         [file] = folder.rglob(pattern)

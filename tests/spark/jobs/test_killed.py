@@ -1,6 +1,6 @@
-"""Kill workers in the middle of a task and a driver at any step, and run attempts twice.
+"""Kill workers in the middle of a task and drivers at any step, and run attempts twice.
 
-Processes are killed by SIGKILL, without any cleanup. The output must be complete or absent.
+The processes die from SIGKILL, without any cleanup. The output must be complete or absent.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Kill a worker after Spark received half of its rows: no row may be lost or repeated."""
+    """Kill a worker when Spark has half of its rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
@@ -86,7 +86,7 @@ def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> 
 
 
 def dying(marker: Path, times: int) -> Callable[..., list[Any]]:
-    """Return a `run_units` whose workers are killed `times` times, each after its unit has written its output."""
+    """Return a `run_units` that kills `times` workers, each after its unit has written its output."""
 
     def run(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         def killed(unit: Any) -> Any:
@@ -112,7 +112,7 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
-    """Return the input of a job: the sample, or an export of the sample."""
+    """Return a job's input: the sample logs, or an export of them if the job imports."""
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeyp
 
 
 def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
-    """Check speculative tasks: two attempts write everything, and Spark uses the result of one."""
+    """Check two attempts of each task, as in speculative execution. Spark commits the result of only one."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
@@ -362,7 +362,8 @@ def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
     assert killed and problems(root) == []
-    assert how != "sink" or not list(root.glob(".*"))  # with foreachBatch, each batch is a separate job
+    # a batch repeated in foreachBatch is another job, so the killed job's files remain
+    assert how != "sink" or not list(root.glob(".*"))
 
 
 def _committed(root: Path) -> bytes:

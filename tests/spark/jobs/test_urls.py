@@ -48,7 +48,7 @@ def put(system: Any, folder: Path, prefix: str) -> None:
 
 
 def told(report: Any, root: str) -> Any:
-    """Return a report as JSON, with paths relative to `root`."""
+    """Return a report as JSON values, with paths relative to `root`."""
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):
@@ -57,14 +57,14 @@ def told(report: Any, root: str) -> Any:
 
 
 def reports(found: Any, root: object) -> Any:
-    """Return the reports of jobs as values that do not depend on where the logs are."""
+    """Return the reports of jobs as JSON values that don't depend on the location of the logs."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
     return told(json.loads(json.dumps(every, default=str)), str(root))
 
 
 def totals(found: Any) -> dict[str, Any]:
-    """Return the numbers in a report of whatif, without seconds."""
+    """Return the numbers in a whatif report, with the seconds, which vary, set to 0."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
 
 
@@ -76,7 +76,7 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """Return the logs of a broker that are quick to test with."""
+    """Return the logs of Kafka 2.8's broker, which jobs process quickly."""
     return logs / "kafka28"
 
 

@@ -27,7 +27,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # workers can't import test modules
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # test modules must be sent to workers, which can't import them
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
@@ -39,7 +39,7 @@ MOST = 400
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:
-    """Write a segment without indexes with values of this size, and return the number of records."""
+    """Write a segment without indexes, with values of `size` bytes. Return the number of records."""
     (root / "t-0").mkdir(parents=True)
     count = max(1, 16384 // size)
     data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()

@@ -16,7 +16,10 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """Write a segment with an index entry per batch and a changed byte in one header. Return the batch size."""
+    """Write a segment with the byte `at` of the batch `number` changed. Return the batch size.
+
+    The index, if any, has an entry for each batch.
+    """
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = bytearray(b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES)))
@@ -48,7 +51,8 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-@pytest.mark.parametrize("at", [8, 11, 16, 17, 23])  # offsets of batch length (two), magic, checksum, last offset delta
+# batch length (first and last byte), magic, checksum, last offset delta
+@pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_damaged_header_fails_the_read_by_default(tmp_path: Path, at: int, index: bool, level: str) -> None:
@@ -68,7 +72,7 @@ def test_data_after_a_damaged_header_is_read_in_permissive(tmp_path: Path, numbe
 
 
 def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) -> None:
-    """Check two damaged headers: one before the first requested offset, and one at a cut, where a task must search."""
+    """Check two damaged headers: before the first requested offset, and where a split begins and must search."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -82,7 +86,7 @@ def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) ->
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
 def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
-    """Check a wrong base offset, which no checksum covers: wherever the cuts are, offsets stop increasing there."""
+    """Check a wrong base offset, which no checksum covers. The read fails there, wherever the splits begin."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1
@@ -100,7 +104,7 @@ def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: in
 @pytest.mark.usefixtures("each_engine")
 def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
-    assert len(read(tmp_path, size)) == 5 * BATCHES  # undetectable in the very last batch
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # in the very last batch, a wrong offset can't be detected
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
         PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"
@@ -115,7 +119,7 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) 
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path) -> None:
-    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # base offset 82 instead of 45
+    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # batch 9 gets base offset 82 instead of 45
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[9 * size + 7] = 30
@@ -130,7 +134,7 @@ def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path)
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
-    """Check PERMISSIVE mode. The wrong offset may exceed the end of the query, but later offsets do not."""
+    """Check PERMISSIVE mode: only this batch is missing, even if its wrong offset is beyond the requested range."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -158,7 +162,7 @@ def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, c
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check Arrow batches of one record, where an Arrow batch ends at the wrong offset, but the split does not."""
+    """Check a wrong offset at the end of an Arrow batch (here of one record): the split must go on after it."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'
@@ -182,7 +186,7 @@ def test_first_batch_after_an_end_in_a_gap_ends_the_read(tmp_path: Path, level: 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_value_with_a_batch_inside_a_damaged_batch(tmp_path: Path, cut: bool) -> None:
-    """Check a value that is itself a batch with an earlier offset, inside a batch with a damaged header."""
+    """Check that a batch inside a value is not read as part of the log if the header around it is damaged."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))

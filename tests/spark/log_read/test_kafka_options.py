@@ -21,7 +21,7 @@ TIME = 1_700_000_000_000
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Write batches of five records. Times increase from TIME, except for offset 7, whose time is TIME + 2."""
+    """Write batches of five records with times increasing from TIME, but offset 7 has TIME + 2."""
     for number in (0, 1):
         segment(tmp_path / f"a-{number}", 0, batch(0), batch(5))
     segment(tmp_path / "b-0", 0, batch(0))
@@ -96,7 +96,7 @@ def test_headers_are_a_column_if_they_are_included() -> None:
 
 def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
     reader = stream(logs, subscribe="b", minOffsetsPerTrigger=8, maxTriggerDelay="1h")
-    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first trigger does not
+    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first trigger does not wait
     segment(logs / "b-0", 0, batch(0), batch(5))
     assert [*triggers(reader, end)] == []
     assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [

@@ -1,4 +1,4 @@
-"""A batch read rejects a log with missing segments, but accepts compacted logs and selected rows."""
+"""Check that a batch read rejects a log with missing segments, but accepts compacted logs and selected rows."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def batch(first: int, count: int = 5) -> bytes:
 
 
 def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 30)) -> Path:
-    """Write a partition with a segment for each list of batches."""
+    """Write a partition with one segment for each list of batches."""
     (folder / "t-0").mkdir(parents=True)
     found = segments or tuple([batch(base), batch(base + 5)] for base in bases)
     for base, batches in zip(bases, found, strict=True):
@@ -50,7 +50,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check empty segments, in streams as well. Only an empty last segment is valid: a broker has just created it."""
+    """Check that empty segments fail batch reads and streams. The last may be empty: a broker just created it."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, but the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:
@@ -80,7 +80,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
-    """Check gaps that are no loss: gaps inside a segment, a broker's cleaner checkpoint, or a log by `kafka_log`."""
+    """Check gaps that are no loss: in a segment, before a cleaner checkpoint, and in a log written by `kafka_log`."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")

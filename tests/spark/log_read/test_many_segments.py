@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write partitions with the same offsets. A transaction is in one segment, and its marker in another."""
+    """Write partitions with the same offsets. Each transaction ends with a marker in the next segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of one task with all splits, or of a task for each split."""
+    """Return the rows of all splits, read by a single task if `together`, otherwise by one task per split."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:
@@ -64,7 +64,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Check that small segments share Arrow batches: a batch costs Python and Spark more than a small segment."""
+    """Check that small segments share an Arrow batch, which costs Python and Spark more than a small segment."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
     assert len(batches) == 1 and len(set(batches[0].column("file").to_pylist())) == 300
@@ -105,7 +105,7 @@ def test_rows_equal_those_of_separate_tasks(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Check producer 5, which aborts in partition 1 only. The last transaction is open in all partitions."""
+    """Check that producer 5's aborts in partition 1 don't affect other partitions. Its last transaction is open."""
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)
     offsets = {n: [row["offset"] for row in found if row["partition"] == n] for n in range(3)}

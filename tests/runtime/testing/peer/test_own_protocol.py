@@ -47,7 +47,7 @@ def ask(asking: Any, version: int) -> bytes:
 
 
 def test_response_header_copies_common_fields(asking: Any) -> None:
-    """Check that the response header copies the trace. The field hops is not in both headers, so it has its default."""
+    """Check that the response header copies the request's trace. Only responses have hops, which gets its default."""
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest).reply(
         [asking.AskResponse(reply="so"), Reply(asking.AskResponse(), header={"trace": "t2", "hops": 3})]

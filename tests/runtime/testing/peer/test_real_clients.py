@@ -1,4 +1,4 @@
-"""Run real clients against the mock peers of examples/. Each bootstraps, produces one record, and consumes it.
+"""Run real clients against the mock peers of examples/. Each client bootstraps, then produces and consumes one record.
 
 The Python clients are tested if installed (`pip install confluent-kafka kafka-python aiokafka`), and Kafka's own if
 Java and Maven can provide it (`kafka_jars`). Each client runs in its own process with a timeout. It prints the offset
@@ -44,7 +44,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[MockPeer]:
 
 
 def check(peer: MockPeer) -> None:
-    """Check that the peer received the requests that every client makes."""
+    """Check that the peer received, in order, the requests that every client sends."""
     peer.assert_order(kafka.ApiVersionsRequest, kafka.MetadataRequest, kafka.ProduceRequest, kafka.FetchRequest)
 
 

@@ -29,7 +29,7 @@ def sent(actions: Iterable[Action]) -> bytes:
 
 
 def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    """Return the response to a request."""
+    """Send a request to the peer and return the decoded response."""
     data = sent(connection.receive_data(framed(message, version)))
     assert int.from_bytes(data[:4], "big") == len(data) - 4
     assert message.API_KEY is not None
@@ -45,7 +45,8 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
     in_v0 = bytes.fromhex("00000006  00000007  001b")
-    in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")  # header tags; throttle_time_ms, error, tags
+    # header tag section; throttle_time_ms, error_code, tag section
+    in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")
     assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
     assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
 
@@ -61,7 +62,7 @@ def test_however_the_bytes_arrive(peer: MockPeer, size: int) -> None:
         (1, 0),
         (2, 24),
         (3, 48),
-    ]  # size 4 + header 10 + body 10 bytes
+    ]  # each request takes 24 bytes: size 4 + header 10 + body 10
 
 
 def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
@@ -83,7 +84,7 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
         2,
         2,
         26,
-    )  # size 4 + header 10 + body 12 bytes
+    )  # the first request takes 26 bytes: size 4 + header 10 + body 12
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 
@@ -145,7 +146,7 @@ def test_unstable_versions_are_not_announced_by_default(peer: MockPeer) -> None:
 
 @pytest.mark.parametrize("version", [6, 99, 32767])
 def test_newer_client_gets_the_supported_versions(peer: MockPeer, version: int) -> None:
-    """Check KIP-511's response: error 35 in version 0, with the supported versions of ApiVersionsRequest."""
+    """Check KIP-511's response to a newer ApiVersionsRequest: version 0, error 35, and its supported versions."""
     peer.on(kafka.HeartbeatRequest).reply(OK)
     request = framed(ASKING, 4)
     newer = request[:6] + version.to_bytes(2, "big") + request[8:] + b"more fields"
@@ -292,7 +293,7 @@ def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any]
 
 
 def test_limits_apply_to_headers() -> None:
-    """Check a version that the peer supports and a version that it does not support."""
+    """Check request headers that exceed `Limits.bytes`, in a supported and in an unsupported version."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
     for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):
