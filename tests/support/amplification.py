@@ -1,4 +1,4 @@
-"""Find the inputs that cost a decoder the most memory per byte, from the layouts alone.
+"""Find the inputs that make a decoder use the most memory per byte, from the layouts alone.
 
 A few bytes can create a whole object: a struct whose fields are all empty, a dict for one unknown tag without data (2
 bytes), a tuple for an array of one element, a memoryview for empty bytes. For each array of each message, this module
@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array to fill. An element takes `size` bytes on the wire and about `memory` bytes when decoded."""
+    """An array to fill. Each element takes `size` bytes on the wire and about `memory` bytes when decoded."""
 
     cls: type[tagwire.Message]
     version: int
@@ -41,7 +41,7 @@ class Bait(NamedTuple):
 
     @property
     def estimate(self) -> float:
-        """Return the bytes of memory per byte of input."""
+        """The estimated bytes of memory per byte of input."""
         return self.memory / self.size
 
     def message(self, size: int) -> Any:
@@ -54,14 +54,14 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """Return the worst array of each message by estimated cost, with the worst message first."""
+    """Return the array of each message that costs the most memory by estimate, starting with the worst message."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)
 
 
 def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
-    """Yield a `Bait` for each array in each distinct layout of a message."""
+    """Yield a `Bait` for every array in every distinct layout that the versions of a message have."""
     seen: list[StructLayout] = []
     for version in cls.VERSIONS:
         root = layout_of(cls, version).root
@@ -73,7 +73,7 @@ def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Return the peak of the additional Python memory while `work` runs. Ignore a DecodeError that `work` raises."""
+    """Return the peak of additional Python memory while `work` runs, even if `work` raises a DecodeError."""
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -85,9 +85,9 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """Return the peak memory of each decoding mode for `data`, the bytes of one message."""
+    """Return the peak memory of decoding `data`, the bytes of one message, by decoding mode."""
     with suppress(tagwire.DecodeError):
-        cls.decode(data + b"x", version)  # warms up imports and caches
+        cls.decode(data + b"x", version)  # imports modules and fills caches
     return {
         "strict": peak_memory(lambda: cls.decode(data, version)),
         "strict, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
@@ -117,14 +117,17 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """Builds values that take as much memory per byte as possible, with `number` elements in the array at `target`."""
+    """A builder of values that take as much memory per byte as possible.
+
+    The array at `target` gets `number` elements.
+    """
 
     def __init__(self, target: Path, number: int) -> None:
         self.target = target
         self.number = number
 
     def leads(self, path: Path) -> bool:
-        """Return whether the target is at `path` or inside the value at `path`."""
+        """Return whether the value at `path` is the target or contains it."""
         return self.target[: len(path)] == path
 
     def struct(self, layout: StructLayout, path: Path) -> _Grown:
@@ -141,7 +144,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Add one unknown tag without data, and the known tagged fields that contain the target."""
+        """Add an unknown tag without data, and the tagged fields that contain the target."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT
@@ -151,7 +154,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(field.default_value())  # absent, but decoded to an object
+                memory += getsizeof(field.default_value())  # not in the bytes, but the decoder creates this struct
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:
@@ -182,7 +185,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """Return a value for which CPython must allocate an object, unlike small integers."""
+    """Return a value that CPython must allocate, unlike small integers, which already exist."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

@@ -1,4 +1,4 @@
-"""A hand-written producer of Arrow arrays in ctypes, which counts releases and can export invalid arrays."""
+"""A producer of Arrow arrays, written with ctypes. It counts releases and can export invalid arrays."""
 
 import ctypes
 from typing import Any
@@ -7,11 +7,11 @@ __all__ = ["HandMade"]
 
 
 class Schema(ctypes.Structure):
-    """ArrowSchema of the C data interface."""
+    """The struct ArrowSchema of Arrow's C data interface."""
 
 
 class Array(ctypes.Structure):
-    """ArrowArray of the C data interface."""
+    """The struct ArrowArray of Arrow's C data interface."""
 
 
 RELEASE_SCHEMA = ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))
@@ -46,7 +46,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class HandMade:
-    """An array with a format and buffers (bytes, or None for a missing buffer), exported by `__arrow_c_array__`."""
+    """An array of this format with these buffers (None: a missing buffer), exported by `__arrow_c_array__`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Write captures, list files, and run `tagwire browse` with key presses, for tests of the browser."""
+"""Helpers for tests of `tagwire browse`: write captures, list files, and run the browser with key presses."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """Return a line of a capture. Keywords add or replace members of the line's JSON object."""
+    """Return a line of a capture. `more` adds or replaces members of its JSON object."""
     return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 
@@ -36,7 +36,7 @@ def write_lines(path: Path, *lines: str) -> Path:
 def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
-    """Return the listing of a file, of which nothing is read yet."""
+    """Return the listing of a file before any of the file has been read."""
     settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
     return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
 
@@ -48,7 +48,7 @@ def screen_text(app: Browser) -> str:
 
 
 async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) -> None:
-    """Wait until everything is read and drawn or, if `until` is given, until it returns true."""
+    """Wait until everything is read and drawn or, if `until` is given, until that function returns true."""
     app = pilot.app
     assert isinstance(app, Browser)
     for _ in range(2000):
@@ -71,7 +71,7 @@ async def browse(
     text: str = "",
     follows: bool = False,
 ) -> None:
-    """Run the browser, and await `steps` once everything is read."""
+    """Run the browser, wait until everything is read, and then await `steps`."""
     app = Browser(listing, registry, "a.jsonl", text=text, follows=follows)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, (lambda: app.listing.count > 0) if follows else None)

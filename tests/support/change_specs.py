@@ -1,4 +1,4 @@
-"""Return small specs as text, for tests of changes. The character § marks the value after it."""
+"""Make small specs as text for tests of changes. A § marks the value that follows it."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -10,14 +10,14 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """Return a JSON string. A leading § stays in front of the opening quote."""
+    """Return the text as a JSON string. A leading § is put in front of the opening quote."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 
 def spec(
     fields: str = "", more: str = "", *, name: str = "R", kind: str = "data", valid: str = "0-2", flexible: str = "1+"
 ) -> str:
-    """Return a spec in the released dialect. Version 0 is not flexible; versions from 1 on are."""
+    """Return a spec in the released dialect. By default, version 0 is not flexible, and later versions are."""
     return (
         f'{{"name": {q(name)}, "type": {q(kind)}, "validVersions": {q(valid)}, "flexibleVersions": {q(flexible)},\n'
         f'  {more}\n  "fields": [{fields}]}}'
@@ -27,7 +27,7 @@ def spec(
 def draft(
     optional: str = "", fields: str = "", more: str = "", *, name: str = "R", since: str = "1+", valid: str = "0-2"
 ) -> str:
-    """Return a spec in the draft dialect, with optional fields from version 1 on."""
+    """Return a spec in the draft dialect. By default, it has optional fields from version 1 on."""
     listed = f'"optionalFields": [{optional}],' if optional else ""
     return (
         f'{{"name": {q(name)}, "type": "data", "validVersions": {q(valid)}, "versionsWithOptional": {q(since)},\n'

@@ -1,4 +1,4 @@
-"""Compute expected values of columns from decoded objects and their classes, without the code under test."""
+"""Compute expected column values from decoded objects, without the code that decodes columns."""
 
 from typing import Any
 from uuid import UUID
@@ -40,7 +40,7 @@ COMMIT = OffsetCommitRequest(
 
 
 def column(result: Any) -> list[Any]:
-    """Return a result as a pyarrow array that pyarrow has validated."""
+    """Convert a result to a pyarrow array, let pyarrow validate it, and return its values."""
     array = pa.array(result)
     array.validate(full=True)
     values: list[Any] = array.to_pylist()
@@ -48,7 +48,7 @@ def column(result: Any) -> list[Any]:
 
 
 def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:
-    """Return a message as pyarrow's `to_pylist` should show it."""
+    """Return a message in the form in which pyarrow's `to_pylist` should return it."""
     cls: type[tagwire.Message] = type(message)
     optional = cls.OPTIONAL_FIELDS
     has_tags = version in cls.FLEXIBLE_VERSIONS or (optional is not None and version in optional.versions)
@@ -66,7 +66,7 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
 
 
 def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
-    """Return the expected row for some bytes, decoded alone, with `errors="column"`."""
+    """Return the row that `errors="column"` should give for these bytes."""
     try:
         value = sample.cls.decode(data, sample.version, **how)
     except DecodeError as error:
@@ -75,7 +75,7 @@ def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
 
 
 def columns_of(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
-    """Decode rows as columns, and return them as a validated pyarrow array."""
+    """Decode rows as columns, let pyarrow validate the columns, and return their values."""
     columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
     columns.validate(full=True)
     found: list[Any] = columns.to_pylist()

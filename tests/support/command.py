@@ -1,4 +1,4 @@
-"""Run the command `tagwire` in this process."""
+"""Run `tagwire` commands in this process."""
 
 from click.testing import CliRunner, Result
 
@@ -8,7 +8,7 @@ __all__ = ["tagwire_outcome", "tagwire_result"]
 
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
-    """Run a command and return click's result. If `code` is given, the exit status must equal it."""
+    """Run a command and return click's result. Check the exit status if `code` is given."""
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)
     assert code is None or result.exit_code == code, result.output
     return result

@@ -1,4 +1,4 @@
-"""The commands of `tagwire` by their full names, such as `decode` and `log dump`."""
+"""Find the commands of `tagwire` by their full names, such as `decode` and `log dump`."""
 
 import click
 

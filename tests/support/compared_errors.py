@@ -1,4 +1,4 @@
-"""Compare the errors and traces of the native engine with the interpreter's.
+"""Compare the native engine's errors and traces with those of the interpreter.
 
 The interpreter is the reference. During a comparison, the engine can't fall back on the interpreter, so the test fails
 if the engine does not find the position of an error itself. Only the interpreter reports errors in values.
@@ -35,7 +35,7 @@ Facts = tuple[type, str, dict[str, Any]] | None
 
 
 class AskedInterpreterError(Exception):
-    """Raised if the engine did not find an error's position and tried to fall back on the interpreter."""
+    """Raised if the engine asks the interpreter for an error's position instead of finding it."""
 
 
 def asked(*_: object, **__: object) -> None:
@@ -43,7 +43,7 @@ def asked(*_: object, **__: object) -> None:
 
 
 def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
-    """Return the class, message and attributes of the error that the call raises, or None."""
+    """Make a call, and return the class, message and attributes of its error, or None if it succeeds."""
     try:
         call(*args, **kwargs)
     except (DecodeError, EncodeError) as error:
@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """Make the engine raise an error inside the block, instead of letting the interpreter decode a whole message."""
+    """In the block, raise an error if the engine asks the interpreter to decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "decode", asked)
         yield
@@ -64,7 +64,7 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the errors of engine and interpreter for `data` differ, or return None. Skip `offset` bytes."""
+    """Describe how the engine's and the interpreter's errors differ, or return None. `offset` bytes are skipped."""
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():
@@ -89,7 +89,7 @@ def writing_differs(sample: Sample, message: Any) -> str | None:
 
 
 def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
-    """Return whether the native trace differs from the interpreter's, which is made from the layout alone."""
+    """Return whether the native trace differs from that of the interpreter, which uses only the layout."""
     fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
     slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
     nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]

@@ -1,4 +1,4 @@
-"""Compare the JSON of a message between the native engine and Python: both styles, as values and as text.
+"""Compare the JSON of a message between the native engine and Python: in both styles, as values and as text.
 
 Errors must have equal messages.
 """
@@ -43,14 +43,14 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # Comparing values would treat 1 as equal to True, and a NaN as different from itself.
+    # Compared by `repr`, 1 differs from True, and a NaN equals itself.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
 
 
 def json_differs(sample: Sample, message: Any) -> str | None:
-    """Describe how the JSON of a message differs, written or read in any style, as values or text, or return None."""
+    """Describe how a message's JSON differs between the engines, in any style, as values or text, or return None."""
     cls, version = sample.cls, sample.version
     for style in ("lossless", "kafka"):
         difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
@@ -70,10 +70,10 @@ def json_differs(sample: Sample, message: Any) -> str | None:
 
 
 def text_differs(sample: Sample, text: str | bytes) -> str | None:
-    """Describe how the messages or errors differ when a JSON text is read, or return None."""
+    """Read a JSON text with each engine and describe how the messages or errors differ, or return None."""
     return _differs("from_json_text", lambda: _shown(sample.cls.from_json_text(text, sample.version)))
 
 
 def _shown(message: Message) -> Any:
-    """Return all fields of a message, because `repr` hides secrets and omits defaults."""
+    """Return the fields of a message as values, because its `repr` hides secrets."""
     return message._changed(), message.unknown_tags

@@ -1,4 +1,4 @@
-"""Compare the native engine's object methods with the Python functions that they replace.
+"""Compare the native engine's methods of objects with the Python functions that they replace.
 
 Because the engine replaces those functions, they are loaded a second time from the source of `tagwire.message.base`.
 Nested structs may still use native methods, so each struct is also compared separately.
@@ -36,7 +36,10 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """Describe how the methods differ on the structs of two equal messages, unchanged and changed, or return None."""
+    """Describe how methods differ between the engines, or return None. The two messages must be equal.
+
+    Each of their structs is compared unchanged and with an odd value.
+    """
     for one, other in zip(_structs(message), _structs(equal), strict=True):
         changed = with_odd_value(one, random)
         if _is_used_up(changed):
@@ -52,7 +55,7 @@ Call = Callable[[], Any]
 
 
 def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
-    """Yield the name, the native call and the Python call of each comparison."""
+    """Yield, for each comparison, its name, the native call and the Python call."""
     cls: Any = type(one)
     fields = {name: getattr(one, name) for name in attributes_of(cls) if hasattr(one, name)}
     some = {name: value for name, value in fields.items() if random.random() < 0.5}
@@ -71,7 +74,7 @@ def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple
 
 
 def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
-    """Construct an object with the Python `__init__`, because calling the class would use the C constructor."""
+    """Construct an object with Python's `__init__`. Calling the class would use the native constructor."""
     made = object.__new__(cls)
     cls.__init__(made, **fields)
     return made
@@ -95,14 +98,14 @@ def _structs(value: Any) -> Iterator[Any]:
 
 
 def _is_used_up(value: Any) -> bool:
-    """Return whether the value contains an iterator, which can be read only once."""
+    """Return whether the value contains an iterator, which the first comparison would exhaust."""
     if isinstance(value, Struct):
         return any(_is_used_up(getattr(value, name, None)) for name in attributes_of(type(value)))
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are deeply equal. Objects that compare by identity are equal if their classes are."""
+    """Return whether two results are deeply equal. Objects without a comparison need only be of the same class."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -1,4 +1,4 @@
-"""Damage valid bytes as a broken or hostile sender would. Seeds make every run the same.
+"""Damage valid bytes as a broken or hostile sender would. With equal seeds, every run is the same.
 
 Most random bit flips only invalidate the first length after them. So half of the damage is done where a field begins,
 and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below -1,
@@ -54,7 +54,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Return samples of at most `longest` bytes for every message version, from Kafka's bytes and the draft."""
+    """Return samples of every message version, of at most `longest` bytes, written by Kafka or made for the draft."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
@@ -68,7 +68,7 @@ def _of_kafka(longest: int) -> Iterator[Sample]:
 
 
 def _of_the_draft() -> Iterator[Sample]:
-    """Yield messages with a buffer of optional fields, in both readings of the draft."""
+    """Yield messages with buffers of optional fields, for both readings of the draft."""
     for package in ("kip482", "kip482_unsigned"):
         ask, answer = (import_module(f"tagwire_drafts.{package}.{name}") for name in ("foo_request", "foo_response"))
         for version in ask.FooRequest.VERSIONS:
@@ -88,7 +88,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Apply one to three kinds of damage to the sample's bytes, or to `before`, which is already damaged."""
+    """Damage the sample's bytes in one to three ways. If given, `before` replaces the sample's bytes."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -134,20 +134,20 @@ def _varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _long_varint(data: bytearray, at: int, random: Random) -> None:
-    """Encode the same value in more bytes than needed."""
+    """Encode a one-byte varint in more bytes than it needs."""
     if at < len(data) and data[at] < 0x80:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """Change a number of one, two or four bytes by one or two, so that a length, count or tag is slightly wrong."""
+    """Add 1 or 2 to a number, or subtract it, so that a length, count or tag is slightly wrong."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte by a null or presence marker, or insert one."""
+    """Insert a null or presence marker, or replace a byte with it."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 

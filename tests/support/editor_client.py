@@ -1,4 +1,4 @@
-"""Act as an editor: run a language server as a process, and exchange JSON-RPC with it over stdin and stdout.
+"""Act as an editor: run the language server as a process, and exchange JSON-RPC with it over stdin and stdout.
 
 Each wait is limited: if a response or notification does not arrive in time, the test fails. The server stops at the end
 of the block that started it.
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 class Editor:
-    """A running server, and the messages from it that no test has read yet."""
+    """A running language server, and its messages that no test has read yet."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -36,13 +36,13 @@ class Editor:
         self._reader.start()
 
     def ask(self, method: str, params: Any) -> Any:
-        """Return the result of a request. Raise an AssertionError if the server responds with an error."""
+        """Send a request and return its result. Fail if the server responds with an error."""
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]["message"]
         return answer["result"]
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """Send a request and return the whole response."""
+        """Send a request and return the whole response, which may be an error."""
         self._number += 1
         number = self._number
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -53,12 +53,12 @@ class Editor:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def told(self, method: str) -> dict[str, Any]:
-        """Return the params of the next unread notification with this name."""
+        """Wait for a notification of this method, and return its params."""
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
     def open(self, path: Path, text: str | None = None) -> str:
-        """Open a file and return its URI. `text` replaces the content on disk."""
+        """Open a file in the editor and return its URI. `text` is unsaved content."""
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
@@ -73,7 +73,7 @@ class Editor:
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def diagnostics(self, uri: str, *rules: str) -> list[dict[str, Any]]:
-        """Wait until the diagnostics of a file are about exactly these rules, and return them."""
+        """Wait until a file has diagnostics of exactly these rules, and return the diagnostics."""
         while True:
             found = self.published.get(uri)
             if found is not None and sorted(each["code"] for each in found) == sorted(rules):
@@ -82,13 +82,13 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """Return the params for a position: `inside` characters after the start of the first `needle` in the text."""
+        """Return request params for a position: `inside` characters after the start of the first `needle` in it."""
         text = self.texts[uri]
         place = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": place._asdict()}
 
     def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
-        """Return the text of a file after edits that do not overlap."""
+        """Return a file's text with edits applied, which must not overlap."""
         text = self.texts[uri]
         places = TextPositions(text)
         rows = []
@@ -131,7 +131,7 @@ class Editor:
             assert message is not None, "the server has ended"
             if wanted(message):
                 return message
-            if "id" in message and "method" in message:  # a request from the server, such as to watch files
+            if "id" in message and "method" in message:  # a request from the server, for example to watch files
                 self._write({"jsonrpc": "2.0", "id": message["id"], "result": None})
             self._kept.append(message)
 
@@ -142,7 +142,7 @@ def editor(
 ) -> Generator[Editor]:
     """Start `tagwire lsp` in a folder and initialize it. At the end, shut it down, or kill it if it does not exit.
 
-    `workspace` adds workspace capabilities to those of the editor.
+    `workspace` is added to the editor's workspace capabilities.
     """
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

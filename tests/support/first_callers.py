@@ -1,4 +1,4 @@
-"""Run the first calls of several threads at the same time, for hostile/test_first_callers.py.
+"""Make the first calls of several threads at the same time, for hostile/test_first_callers.py.
 
 Usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
 another code. Before the threads begin, only the modules that the call needs are imported.
@@ -20,12 +20,12 @@ NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatReq
 
 
 def call_of(name: str) -> Callable[[], object]:
-    """Return the function that each thread calls."""
+    """Prepare the named call, and return the function that each thread calls."""
     return CALLS[name]()
 
 
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call of several classes in turn, each called for the first time."""
+    """Return a function that prepares `call` for one object of each of several classes."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -37,7 +37,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a new message without using the methods of its class."""
+    """Encode a new message with the interpreter, so that its class gets no methods yet."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -45,7 +45,7 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call of several classes in turn, which also gets the bytes of a message of each class."""
+    """Return a function that prepares `call` for each of several classes with the bytes of a message."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -59,12 +59,12 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Prepare a call that uses a module that is not imported yet."""
+    """Return a function that prepares a call with a module, which each thread imports itself."""
     return lambda: lambda: call(import_module(module))
 
 
 def subclassed(message: Any) -> bytes:
-    """Return the bytes of an object of a subclass that is created while its base class gets its methods."""
+    """Create an object of a new subclass, perhaps while its base class gets its methods, and return its bytes."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)
@@ -73,13 +73,13 @@ def subclassed(message: Any) -> bytes:
 
 
 def built(records: Any) -> object:
-    """Build a batch with the builder's `append`, and read the batch."""
+    """Build a batch with `append`. Return its bytes and the records read from them."""
     data = records.BatchBuilder("v2").append(b"k", b"hello", timestamp=7).build().encode()
     return data, [list(batch) for batch in records.read_batches(data)]
 
 
 def columns_of(arrow: Any) -> object:
-    """Decode a column of messages and encode it again."""
+    """Decode a column of messages and encode it again. Return both results."""
     import pyarrow as pa
 
     from tagwire_messages import HeartbeatRequest
@@ -89,7 +89,7 @@ def columns_of(arrow: Any) -> object:
 
 
 def annotated(tagwire: Any, cls: Any, data: bytes) -> object:
-    """Annotate bytes and parse the annotation."""
+    """Annotate bytes and parse the annotation. Return both results."""
     text = tagwire.annotate(tagwire.trace(cls, data, cls.LATEST_STABLE))
     return text, tagwire.parse_annotated(text)
 
@@ -139,7 +139,7 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """Return the error message of a call, which must raise a TagwireError."""
+    """Return the message of the TagwireError that a call must raise."""
     from tagwire import TagwireError
 
     try:
@@ -150,7 +150,7 @@ def refusal(call: Callable[[], object]) -> str:
 
 
 def results(call: Callable[[], object], threads: int) -> Iterable[str]:
-    """Return the result of each thread."""
+    """Make a call in several threads at once, and return the result or error of each."""
     barrier, found = threading.Barrier(threads), []
 
     def work() -> None:

@@ -1,10 +1,10 @@
-"""Fuzz the native engine against the interpreter, guided by coverage: bytes, errors, traces, columns, JSON, objects.
+"""Fuzz the native engine against the interpreter, guided by coverage of the interpreter.
 
-`make fuzz` runs this program with atheris for a minute. Atheris watches the branches that the interpreter takes. The
-interpreter has a branch for every case that the engine must handle, so input that reaches a new branch is also new to
-the engine. The first two bytes choose a message version, and the remaining bytes are decoded as that version. The
-decoded message is then written as JSON, with or without an odd value, or its objects are compared, printed and copied.
-Input that begins with a brace is also read as JSON.
+`make fuzz` runs this program with atheris for a minute. Compared are bytes, errors, traces, columns, JSON and objects.
+Atheris watches the branches that the interpreter takes. The interpreter has a branch for every case that the engine
+must handle, so input that reaches a new branch is also new to the engine. The first two bytes choose a message version,
+and the remaining bytes are decoded as that version. The decoded message is then written as JSON, with or without an odd
+value, or its objects are compared, printed and copied. Input that begins with a brace is also read as JSON.
 """
 
 import sys
@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raise an error if the engines or columns differ. The first two bytes choose the sample; the rest is its input."""
+    """Raise an error if the engines or columns differ for this input. Its first two bytes choose the sample."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Compare either JSON or objects, to save time, and describe the difference."""
+    """Compare either JSON or objects (not both, to save time), and describe the difference, or return None."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:
@@ -69,7 +69,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Run atheris with libFuzzer's arguments. A corpus folder among the arguments is filled with valid bytes."""
+    """Run atheris with libFuzzer's arguments. Corpus folders among them are first filled with valid inputs."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

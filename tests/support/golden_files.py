@@ -1,8 +1,8 @@
 """Read the golden files, and add sections for versions that have none.
 
-`python tests/support/golden_files.py` adds missing versions and never changes existing sections, so golden bytes never
-follow the code. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire only annotates
-them.
+`python tests/support/golden_files.py` adds missing versions and never changes existing sections, so a change in the
+code can't change golden bytes. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire
+only annotates them.
 
 `golden_bytes/` holds Kafka's messages, and each subfolder holds the messages of a draft, which only the independent
 encoder implements. A file holds a message, with a section per version. Drafts have a second section per version, in
@@ -41,7 +41,7 @@ _HEAD = "Golden bytes of {name}. If a test fails on them, the code is wrong."
 
 @dataclass(frozen=True)
 class Golden:
-    """The golden bytes of one version."""
+    """A section of a golden file: the golden bytes of one version."""
 
     version: int
     source: str
@@ -59,7 +59,7 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """Return the body of a section, without its title line."""
+    """Return the text of a section, from the version number in its title on."""
     with showing_sensitive():
         text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
@@ -70,7 +70,7 @@ def _version(section: str) -> int:
 
 
 def add_missing() -> None:
-    """Add a section for each message version that has none."""
+    """Add a section for every message version that has none, in all golden files."""
     import tagwire_messages as messages
     from tagwire_drafts import kip482_rpcs
 
@@ -79,7 +79,7 @@ def add_missing() -> None:
 
 
 def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
-    """Add the missing sections of one package."""
+    """Add the missing sections for the messages of one registry."""
     from tagwire_generator.model.python_names import snake_case
 
     for name in registry.names():
@@ -96,7 +96,10 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 
 
 def draft_cases(draft: str) -> "Cases":
-    """Yield two cases per version: every field set, with an unknown optional field in each struct; and no field set."""
+    """Return a function that returns two cases for a version: one with every field set, and one with none.
+
+    In the first, each struct also has an unknown optional field if the version has optional fields.
+    """
     from independent_encoder import bare_value, encode, full_value, within
 
     specs = {path.stem: path for path in (FOLDER.parents[1] / "message_specs" / "drafts" / draft).rglob("*.json")}
@@ -117,7 +120,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return the value with a different unknown tag in each struct, numbered from the outermost struct inwards."""
+    """Return the value with an unknown tag in each struct. The tags are numbered from the outermost struct inwards."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -129,7 +132,7 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 
 
 def best_cases() -> "Cases":
-    """Return one case per message version, with every field set and still short enough to read.
+    """Return a function that returns a case for a message version: every field set, but short enough to read.
 
     Newer sources are preferred: first Kafka 4.4.0's classes, then the development version that still had what 4.0
     removed, then the independent encoder.
@@ -170,7 +173,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key that prefers cases with every field set, then short enough cases, then longer cases."""
+    """Return a sort key for cases. It prefers short enough cases with every field set, then long ones."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

@@ -1,4 +1,4 @@
-"""Measure how executed Python lines, CPU time, and peak memory grow with the input size.
+"""Measure how the executed Python lines, the CPU time, and the peak memory grow with the input size.
 
 Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact and reveal loops in Python.
 CPU time reveals repeated work in C (copies, searches), and its bound is generous. From n to 8n, linear work grows by 8
@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def lines_run(work: Work) -> int:
-    """Return the number of Python lines that the work executes, including lines in libraries."""
+    """Return how many Python lines the work executes, including those in libraries."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -42,7 +42,7 @@ def lines_run(work: Work) -> int:
 
 
 def cpu_seconds(work: Work) -> float:
-    """Return the CPU seconds that the work takes, the minimum of three runs."""
+    """Return the CPU seconds that the work takes: the minimum of three runs."""
     runs = []
     for _ in range(3):
         gc.collect()
@@ -53,7 +53,7 @@ def cpu_seconds(work: Work) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Return the peak of additional bytes that Python allocates during the work."""
+    """Return the peak of the memory that Python allocates during the work, in bytes."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -64,7 +64,7 @@ def peak_bytes(work: Work) -> int:
 
 
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
-    """Return whether the cost of the work grows about as much as the input, which grows by `FACTOR`.
+    """Return whether the cost grows at most about linearly when the input becomes `FACTOR` times as large.
 
     `work_of` builds the input outside the measurement. CPU time is meaningful only if the smaller work takes at least a
     millisecond.

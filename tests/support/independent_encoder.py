@@ -1,11 +1,11 @@
-"""A second encoder of the wire format for tests, which shares no code with tagwire.
+"""A second encoder of the wire format for tests. It shares no code with tagwire.
 
 The encoder implements the rules directly (KIP-482 as released, its draft, and Kafka's protocol guide). Its inputs are
 specs as returned by `json.load` and values in the lossless JSON form. It is slow and does not validate its input: the
 spec must be canonical, and the value must fit the spec.
 
 `encode(spec, version, value)` returns the bytes. For versions without reference bytes, `full_value(spec, version)`
-returns a value with every field set, and `bare_value(spec, version)` a value with no field set.
+returns a value with every field set, and `bare_value(spec, version)` returns a value with no field set.
 """
 
 import base64
@@ -35,7 +35,7 @@ ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Context(NamedTuple):
-    """The version to encode, and the properties of the version that apply to all structs."""
+    """The version to encode, and the rules of this version for all structs."""
 
     version: int
     structs: dict[str, Spec]
@@ -49,7 +49,7 @@ class Context(NamedTuple):
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
-    """Encode a message. `length_varint` ("zigzag" or "unsigned") only matters for the draft dialect."""
+    """Encode a message. Only the draft dialect uses `length_varint`, which is "zigzag" or "unsigned"."""
     context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
     return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
 
@@ -66,7 +66,7 @@ def context_of(spec: Spec, version: int, length: Callable[[int], bytes] = lambda
 
 
 def within(version: int, versions: str) -> bool:
-    """Return whether a version is in the range `none`, `N`, `N+` or `N-M`."""
+    """Return whether a version is in `versions`, which is `none`, `N`, `N+` or `N-M`."""
     if versions == "none":
         return False
     low, _, high = versions.replace("+", "-32767").partition("-")
@@ -115,14 +115,14 @@ def tagged(context: Context, field: Spec) -> bool:
 
 
 def field_bytes(context: Context, field: Spec, value: Any) -> bytes:
-    """Encode a regular field of a struct. A nullable struct starts with a marker byte."""
+    """Encode a field that is neither tagged nor optional. A nullable struct starts with a marker byte."""
     if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
         return b"\xff" if value is None else b"\x01" + value_bytes(context, field, field["type"], value)
     return value_bytes(context, field, field["type"], value)
 
 
 def tag_bytes(context: Context, field: Spec, value: Value) -> bytes:
-    """Encode a tagged or optional field, in which the marker of a nullable struct is a varint."""
+    """Encode a tagged or optional field. In these fields, the marker of a nullable struct is a varint."""
     content = field_value(field, value)
     if is_struct(field) and within(context.version, field.get("nullableVersions", "none")):
         return b"\x00" if content is None else b"\x01" + value_bytes(context, field, field["type"], content)
@@ -151,14 +151,14 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
-    """Encode a length or count (-1 for null) and the content. A string or bytes field may forbid the compact form."""
+    """Encode a length or count (-1 for null) and then the data. A field may rule out the compact form by version."""
     if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional members and the other members of a field's struct, which is inline or shared."""
+    """Return the optional members and the other members of a field's struct, which may be inline or shared."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 
@@ -172,7 +172,7 @@ def field_value(field: Spec, value: Value) -> Any:
 
 
 def is_set(context: Context, field: Spec, value: Value) -> bool:
-    """Return whether a field's value differs from its default. A struct differs if the value of any member does."""
+    """Return whether a field's value differs from its default. A struct differs if any of its members does."""
     content, default = field_value(field, value), default_of(field)
     if content is None or default is None:
         return bool(content is not default)
@@ -185,7 +185,7 @@ def is_set(context: Context, field: Spec, value: Value) -> bool:
 
 
 def default_of(field: Spec) -> Any:
-    """Return the default in JSON form: the spec's default, or else zero, empty, or {} for a struct."""
+    """Return a field's default in JSON form: as in the spec, or else zero, empty, or {} for a struct."""
     kind, text = field["type"], field.get("default")
     if kind == "records" or text == "null":
         return None
@@ -203,7 +203,7 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """Return a value of a version with every field set to a distinct value (except bools) that is not its default.
+    """Return a value in which every field of the version is set. All values (except bools) differ, also from defaults.
 
     Numbers count up from a pattern that shows their width (int8s wrap after 126). Arrays have two elements.
     """
@@ -239,7 +239,7 @@ def full_field(context: Context, field: Spec, kind: str, numbers: Iterator[int])
 
 
 def bare_value(spec: Spec, version: int) -> Value:
-    """Return a value of a version in which every field has its default. Tagged and optional fields are omitted."""
+    """Return a value in which every field of the version has its default. Tagged and optional fields are omitted."""
     return bare_struct(context_of(spec, version), spec["fields"])
 
 

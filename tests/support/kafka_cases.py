@@ -1,4 +1,4 @@
-"""Read the committed cases made by Kafka's own classes. tests/data/README.md describes their origin."""
+"""Read the test cases that were made with Kafka's own classes. tests/data/README.md describes their origin."""
 
 import gzip
 import json
@@ -13,18 +13,18 @@ FOLDER = DATA / "kafka_cases"
 
 
 def rows(name: str) -> Iterator[dict[str, Any]]:
-    """Return the rows of a file of cases."""
+    """Yield the rows of a file of cases."""
     with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def present(name: str) -> Iterator[dict[str, Any]]:
-    """Return the rows whose message and version are in the generated package."""
+    """Yield the rows whose message version is in the generated package."""
     for row in rows(name):
         if row["message"] in messages.registry and row["version"] in messages.registry[row["message"]].VERSIONS:
             yield row
 
 
 def label(row: dict[str, Any]) -> str:
-    """Return a name of a row for failure messages."""
+    """Return a name for a row, to be shown in failure messages."""
     return f"{row['message']} v{row['version']} {row.get('variant') or row.get('kind') or row.get('field') or ''}"

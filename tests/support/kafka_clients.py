@@ -1,4 +1,4 @@
-"""Run programs that use real Kafka clients. Each bootstraps, produces one record, and consumes it.
+"""Run programs that use real Kafka clients. Each program bootstraps, then produces and consumes one record.
 
 The programs read the variable `bootstrap`. They print the offset of the produced record, then offset, key and value of
 the consumed record.
@@ -63,7 +63,7 @@ asyncio.run(main())
 
 
 def printed_by(client: str, bootstrap: object) -> list[str]:
-    """Return the lines that a client prints. Skip the test if the client is not installed."""
+    """Run a client's program and return the lines it prints. Skip the test if the client is not installed."""
     if importlib.util.find_spec(client) is None:
         pytest.skip(f"there is no module {client}: pip install confluent-kafka kafka-python aiokafka")
     program = f"import sys\nbootstrap = sys.argv[1]\n{CLIENTS[client]}"
@@ -71,7 +71,7 @@ def printed_by(client: str, bootstrap: object) -> list[str]:
 
 
 def printed(command: list[str]) -> list[str]:
-    """Return the lines that a process prints. The process must exit with status 0 before the timeout."""
+    """Run a command and return the lines it prints. It must exit with status 0 before the timeout."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Write the page `docs/kafka-history.md`, which lists how each Kafka release changed the bytes of the previous one.
+"""Write `docs/kafka-history.md`, the page that lists how each Kafka release changed the bytes of the one before.
 
 `python tests/support/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
 of `tagwire breaking` between the specs of consecutive releases; only the sentences around them are written here.
@@ -29,16 +29,16 @@ Specs = Mapping[str, Sequence[MessageSpec]]
 
 
 class Alarm(NamedTuple):
-    """A change that Kafka's own checker rejects between two releases."""
+    """A change between two releases that Kafka's own checker rejects."""
 
     release: str
     messages: tuple[str, ...]
     what: str
 
 
-# The findings of Kafka's checker at the trunk of October 2024 (1eb7644), with a crash in the checker fixed by changing
-# one word, for all pairs of releases from 3.0 to that commit. RequestHeader is omitted because the checker always
-# rejects it.
+# What Kafka's checker finds between the releases from 3.0 to the trunk of October 2024 (1eb7644). The checker is from
+# that commit, with one word changed to fix a crash. RequestHeader is omitted, because the checker rejects it in every
+# release.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),
@@ -64,7 +64,7 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
-    """Return the messages of each release, as specs in the current form."""
+    """Return the specs of each release, converted to the current form."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]
@@ -241,7 +241,7 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
-    """Describe the findings. Equal findings about several fields share one description."""
+    """Describe findings in words. Findings with the same text about several fields become one description."""
     by_text: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
         by_text[finding.message, finding.rule].append(f"`{finding.path}`" if finding.path else "")
@@ -256,7 +256,7 @@ def _summaries(findings: Sequence[Finding]) -> list[str]:
 
 
 def _sentence(text: str, paths: Sequence[str]) -> str:
-    """Return the message of a finding about these fields as a sentence."""
+    """Turn the message of a finding about these fields into a sentence."""
     joined = " and ".join(filter(None, (", ".join(paths[:-1]), paths[-1])))
     fields = f"the field {joined} was" if len(paths) == 1 else f"the fields {joined} were"
     for pattern, sentence in _REWORDED:

@@ -1,4 +1,4 @@
-"""Find the jars of a broker for tests that run Kafka's own code.
+"""Find the jars of a Kafka broker, for tests that run Kafka's own code.
 
 `TAGWIRE_BROKER_JARS` may name a folder with kafka_2.13 of this version, its dependencies, and an slf4j binding.
 Otherwise Maven is tried, first with its local repository and then, for at most a minute, with the network.
@@ -24,7 +24,7 @@ SECONDS = 60
 
 
 def kafka_jars(folder: Path) -> Path:
-    """Return the folder with the jars, created in `folder` if needed. Skip the test if the jars are not available."""
+    """Return a folder with the jars, which Maven may have to copy to `folder`. Skip the test without jars."""
     if not shutil.which("java"):
         pytest.skip("there is no java")
     if "TAGWIRE_BROKER_JARS" in os.environ:

@@ -1,4 +1,4 @@
-"""The rows of a log as read by `log.read`, as expected values for tests of columns."""
+"""Read the rows of a log with `log.read`, as expected values for tests of columns."""
 
 from collections.abc import Iterator
 from pathlib import Path

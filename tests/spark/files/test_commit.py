@@ -391,7 +391,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail all disk operations after the manifest. The commit counts, so writing the rows again would duplicate them."""
+    """Fail all disk operations after the manifest. The commit counts, so writing the rows again would repeat them."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 

@@ -542,7 +542,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_users_without_write_permission(bucket: Bucket) -> None:
-    """Check that a write is rejected at once, and a read explains that a user with permission must finish the commit."""
+    """Check that a write is rejected at once, and a read explains that another user must finish the commit."""
 
     def denied(_: int, asked: str) -> bool:
         if asked.startswith(("put", "copy", "delete")):

@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import plan
 
 
 def planned(path: object, **options: Any) -> Callable[[], list[int]]:
-    """Plan a read now, and return a function that reads."""
+    """Plan a read, and return a function that carries it out."""
     query = log_query({"path": str(path), **options})
     splits = plan(query)
     schema = full_schema(query)
@@ -26,21 +26,21 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Replace a file under the same name, as a cleaner's swap or an overwrite does."""
+    """Replace a file by another file under the same name, as a cleaner's swap or an overwrite does."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)
 
 
 def same_bytes(path: Path) -> None:
-    """Replace a file by a copy of equal size and modification time."""
+    """Replace a file by another of equal size and modification time, whose last byte differs."""
     status = path.stat()
     replaced(path, path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def rewritten(path: Path) -> None:
-    """Rewrite a file in place with other bytes of the same length."""
+    """Rewrite a file in place with the same bytes, so that only its modification time changes."""
     data = path.read_bytes()
     status = path.stat()
     path.write_bytes(data)
@@ -81,7 +81,7 @@ def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None
         with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
             read()
     else:
-        assert read() == list(range(10))  # the bytes that were planned
+        assert read() == list(range(10))  # these bytes were planned and did not change
 
 
 WRITTEN_OVER = [
@@ -95,7 +95,7 @@ WRITTEN_OVER = [
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
 def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
-    """Check a rewrite as by `cp`: same inode, same or larger size, but another beginning or end."""
+    """Check a last segment overwritten in place, as by `cp`: it is not smaller, but its first or last bytes differ."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)
     reader = stream(tmp_path)

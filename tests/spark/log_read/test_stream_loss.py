@@ -64,7 +64,7 @@ def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -
 
 
 def test_segment_removed_during_a_read(tmp_path: Path) -> None:
-    """Check that a vanished segment is retention if the log now begins later, and data loss otherwise."""
+    """Check that a removed segment is due to retention if the log now begins later, and is data loss otherwise."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -89,7 +89,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Check a segment that is renamed between listing and reading: data loss if it was unread, otherwise ignored."""
+    """Check a segment that a broker renames for deletion after it was listed. If it was unread, that is data loss."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -184,7 +184,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def in_three_segments(root: Path) -> Path:
-    """Write offsets 0 to 19 in three segments, and return the middle segment."""
+    """Write offsets 0 to 19 in three segments, and return the path of the middle segment."""
     segment(root / "t-0", 0, batch(0), batch(5))
     segment(root / "t-0", 15, batch(15))
     return segment(root / "t-0", 10, batch(10))
@@ -193,7 +193,7 @@ def in_three_segments(root: Path) -> Path:
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
 def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
-    """Check the gap whether or not the query saw the segment, because a restarted query only knows offsets."""
+    """Check that the gap is data loss from any start offset: a restarted query knows only offsets, not segments."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}
     with pytest.raises(
@@ -230,7 +230,7 @@ def test_gaps_of_a_compacted_log_are_no_loss(tmp_path: Path, how: str) -> None:
 
 
 def metadata(root: Path, topic_id: str, *epochs: tuple[int, int]) -> None:
-    """Write a broker's metadata of a partition."""
+    """Write the files in which a broker keeps a partition's topic ID and leader epochs."""
     (root / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
     lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
     (root / "t-0" / "leader-epoch-checkpoint").write_text(f"0\n{len(epochs)}\n{lines}")

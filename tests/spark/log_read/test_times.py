@@ -21,7 +21,7 @@ SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 
 
 def log_of(folder: Path, times: list[int]) -> None:
-    """Write segments as a broker does, with a time index entry for each batch that is later than all before it."""
+    """Write segments and indexes as a broker does: a time index entry for each batch that is later than all before."""
     for number in range(SEGMENTS):
         base = number * BATCHES * RECORDS
         batches, index, times_reached = [], b"", b""
@@ -75,8 +75,8 @@ def test_records_in_any_order_of_time(tmp_path: Path, seed: int, mode: str) -> N
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # the index of another segment
-    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the last offset, with an earlier time
+    lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # another segment's index
+    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # an entry for the last offset, with too early a time
     lambda path: path.write_bytes(pack(">qi", START + 10, 5000)),
     lambda path: path.write_bytes(b"\xff" * 36),
     lambda path: path.write_bytes(bytes(36)),

@@ -31,7 +31,7 @@ def marker(offset: int, producer: int, key: bytes, format: str = "v2") -> bytes:
 
 
 def transactions(format: str) -> list[bytes]:
-    """Return an aborted transaction, plain records, and a committed transaction. Offsets 4 to 9 are committed."""
+    """Return an aborted transaction, plain records and a committed transaction. Offsets 4 to 9 are committed."""
     aborted = [batch(0, 1, format), marker(3, 1, ABORT, format)]
     return [*aborted, batch(4, format=format), batch(7, 2, format), marker(10, 2, COMMIT, format)]
 
@@ -41,13 +41,13 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return the offset of each row, and whether the row is an error. Markers are excluded."""
+    """Read only committed rows. Return the offset of each row except markers, and whether it is an error."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Return the end of a micro-batch that reads everything, and the offsets and errors as in `read`."""
+    """Return the end offset of a micro-batch that reads everything, and its rows in the form that `read` returns."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -65,10 +65,10 @@ def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Pat
 @pytest.mark.parametrize(("spoiled", "expected"), [
     (2, [(None, True), (7, False), (8, False), (9, False)]),
     (0, [(None, True), (4, False), (5, False), (6, False), (7, False), (8, False), (9, False)]),
-    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the outcome of the second transaction is unknown
+    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the damage hides the second transaction's marker
 ])  # fmt: skip
 def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """Check PERMISSIVE mode, in which damage is a row. The outcome of transactions that it hides is unknown."""
+    """Check that damage becomes an error row, and a transaction is left out if its marker may be in the damage."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))
@@ -79,7 +79,7 @@ def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[
     end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
         assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
-    else:  # the reader stops at the start of the open transaction
+    else:  # a stream stops where a transaction without a marker begins
         assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
@@ -109,7 +109,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
-    """Check that batches before damage are read. Damage is an error in requested batches or an earlier segment."""
+    """Check that damage in the last segment, after the requested range, is ignored, and is an error otherwise."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -122,7 +122,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """Check that an abort marker missing from the indexes is an error: a snapshot means that all aborts are indexed."""
+    """Check that an abort marker missing from the index is an error if a snapshot shows that indexes are complete."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -141,7 +141,7 @@ def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: s
 
 @pytest.fixture
 def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Yield a list that collects the base offsets of the batches scanned for transactions."""
+    """Yield a list that collects the base offset of each batch that is scanned for transactions."""
     seen: list[int] = []
     original = uncommitted._headers
 
@@ -170,7 +170,7 @@ def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]])
 
 
 def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Check a log that a follower truncates to match its leader. Open transactions may then be committed."""
+    """Check a log that a follower truncates and writes again: a transaction that was open may now be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -182,14 +182,14 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that support look-up but not iteration."""
+    """Transactions that can be searched, but fail the test if they are iterated over."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check random transactions, which may overlap because of damage or an index that contradicts its log."""
+    """Check random transactions. They may overlap, as in a damaged log or an index that contradicts its log."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -36,7 +36,7 @@ def test_offsets_of_several_tasks_continue_the_log(tmp_path: Path, format: str, 
 
 
 def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
-    """Check wrappers of v0, whose messages have their own offsets under the wrapper's checksum."""
+    """Check v0 wrappers: their messages have their own offsets, which can't change under the wrapper's checksum."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
     job(tmp_path, rows(0, 5), recordFormat="v0", compression="gzip")
@@ -45,7 +45,7 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """Check two jobs planned from one end of the log: the second continues the first's offsets and leader epochs."""
+    """Check two jobs planned at the same end of the log: the second to commit continues offsets and leader epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [
@@ -58,7 +58,7 @@ def test_two_concurrent_writes(tmp_path: Path) -> None:
 
 
 def test_transactions_after_a_concurrent_write(tmp_path: Path) -> None:
-    """Check that the transaction index has the same offsets as the markers in the log."""
+    """Check that a write with transactions is rejected if another write has committed since it was planned."""
     schema = columns("topic string, value binary, producerId long, producerEpoch int, isTransactional boolean")
     row = ("t", b"v", 7, 0, True)
     job(tmp_path, rows(0, 3))

@@ -40,7 +40,7 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Return a function that runs a micro-batch as Spark does: each task, then the commit by a new writer."""
+    """Return a function that runs a micro-batch as Spark does: it writes the tasks, and a new writer commits them."""
 
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_repeated_batches(tmp_path: Path, run: Any) -> None:
-    """Repeat a batch with the same rows, other rows or none, and repeat an old batch."""
+    """Check that repeating a batch with the same rows, other rows or none changes nothing; nor does an old batch."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
@@ -69,16 +69,16 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # batch 2 had no rows, and repeating it adds none
+    run(tmp_path, "q", 2, rows(5))  # batch 2 was committed without rows, so repeating it adds none
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # other writes keep the recorded batches
+    job(tmp_path, rows(5))  # writes without a batch number keep the recorded ones
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
 
 def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a second write with the same batch number is rejected, instead of losing its rows as a repetition."""
+    """Check that other rows under a used batch number are rejected. Ignoring them as a repetition would lose them."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -86,9 +86,10 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
 
     write("good", (1, 2), (3,))
     write("good", (1, 2), (3,))
-    write("good", (3,), (2, 1))  # the same rows, reordered by a shuffle
+    write("good", (3,), (2, 1))  # the same rows in another order, as after a shuffle
     refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
-    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # as many records and bytes
+    # other rows with the same number of records and bytes
+    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
         with pytest.raises(PipelineError, match=refused):
             write(topic, values)
     write("bad", (1,), queryId="q-bad")
@@ -97,11 +98,11 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
 
 
 class Stop(BaseException):
-    """An exception that stands for the death of a process."""
+    """An exception that simulates the death of a process."""
 
 
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop the stream before each step of a commit. Repeating the batch writes it once, and the next batch follows."""
+    """Stop the stream before each step of a commit. The repeated batch is written once, and the next one follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -134,7 +135,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a late attempt of the same or an earlier micro-batch, which may begin before the folder exists."""
+    """Check late attempts of the same micro-batch and of an earlier one: they write nothing."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -155,7 +156,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
 
 
 def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a stream fails when it starts. A folder with a commit is not probed again at each micro-batch."""
+    """Check that a stream fails at its start. In a folder with a commit, micro-batches don't test for links again."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
 
@@ -185,7 +186,8 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
-    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made during the commit's cleanup
+    # created by a late attempt after the commit's cleanup
+    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2
     run(tmp_path, "q", 1, rows(1))
@@ -225,7 +227,7 @@ def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], t
 
 
 def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
-    """Return a stream of numbers, in two tasks."""
+    """Return a stream of numbers with two tasks per micro-batch."""
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch).option("numPartitions", 2)
     return source.load().select(
         F.lit("t").alias("topic"), (F.col("value") % 3).cast("int").alias("partition"),
@@ -234,7 +236,7 @@ def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
 
 
 def until(root: Path, query: Any, batches: int) -> None:
-    """Wait for `batches` commits, and stop the query."""
+    """Wait until `batches` micro-batches are committed, then stop the query."""
     end = time.monotonic() + 120
     while query.isActive and time.monotonic() < end:
         noted = json.loads((root / commit.DONE).read_text()) if (root / commit.DONE).exists() else {}

@@ -84,7 +84,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """Check that text and file names that are not UTF-8 are shown with `?`, and still distinguish connections."""
+    """Check text and file names that are not UTF-8. They are shown with `?`, but still tell connections apart."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     asked = [
@@ -102,7 +102,7 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Check that each response belongs to its request, even if it comes first. A request without acks gets none."""
+    """Check that each response is paired with its request, even if it comes first. A request with acks 0 has none."""
     registry = messages.registry
     asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

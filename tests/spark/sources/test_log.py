@@ -34,12 +34,12 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
 
 
 def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
-    """Load the logs of several brokers, which have partitions of equal names."""
+    """Load the logs of all brokers. Each is loaded on its own, because their partitions have equal names."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
 
 def digest(value: Any) -> str | None:
-    """Return the SHA-256 of a value as in the expected rows: hex, or length and SHA-256 if the value is long."""
+    """Return the SHA-256 of an expected value: hex or, if the value is long, a dict with its SHA-256."""
     if value is None:
         return None
     if isinstance(value, dict):
@@ -113,7 +113,7 @@ def test_each_record_is_in_exactly_one_split(logs: Path, split_bytes: int) -> No
 
 
 def big_partition(logs: Path) -> Path:
-    """Return the partition folder with the most records without gaps."""
+    """Return the partition folder with the most records."""
     folders = [f for f in sorted(logs.glob("*/*")) if f.is_dir() and any(f.glob("*.log"))]
     return max(folders, key=lambda f: sum(b.count or 0 for b in log.read(f)))
 
@@ -163,7 +163,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND.* names 'nothing', which is not in "):
         load(spark, folder.parent, subscribe="nothing").count()
     pushed = load(spark, folder.parent, pushdown="true", subscribe=topic).where("topic = 'nothing'")
-    assert pushed.count() == 0  # a filter may exclude everything
+    assert pushed.count() == 0  # the filter excludes every partition
 
 
 def test_aborted_transactions(spark: "SparkSession", logs: Path) -> None:
@@ -260,7 +260,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Read through fsspec's own scheme for local files, so that workers see the files of the test."""
+    """Read through fsspec's `local` scheme, because workers must see the files, too."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)
@@ -270,7 +270,7 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """Check a URL inside a URL: the file system is an archive, which is a file on another file system."""
+    """Check a chained URL: the file system is an archive, which is a file in another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w", strict_timestamps=False) as packed:
@@ -398,7 +398,7 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})
         splits = plan(query)
-        assert len(packed(splits, query)) >= most * 3 // 4  # cuts are at index entries
+        assert len(packed(splits, query)) >= most * 3 // 4  # splits begin only at index entries, so there may be fewer
         rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
 

@@ -48,7 +48,7 @@ def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: lis
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
     assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
     assert any(row.requestSize and row.responseSize for row in rows)
-    # This request asks in an unsupported version, so the response is in version 0.
+    # The request's version 99 is unsupported, so the broker responded in version 0.
     assert [(row.api, row.apiVersion) for row in rows if row.requestError] == [("ApiVersions", 99)]
     assert not [row for row in rows if row.responseError]
 
@@ -104,14 +104,15 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
         frame("req", ASK, conn=4),
-        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),  # not in the version of the request
+        # in another version than the request, so not its response
+        frame("resp", ANSWER, conn=4, api_key=12, api_version=3),
     )
     rows = sorted(
         (row.connection, row.line, row.requestSize is not None, row.responseSize is not None)
         for row in load(spark, path).collect()
     )
     assert rows == [
-        ("1", 1, True, True),  # a broker replies in sequence
+        ("1", 1, True, True),  # the response belongs to the first request
         ("1", 4, True, False),
         ("2", 2, True, True),
         ("3", 6, False, True),
@@ -193,7 +194,7 @@ def test_options_that_are_rejected(spark: "SparkSession", options: dict[str, str
 
 
 def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check TCP segments that are cut anywhere, repeated, or out of order. Frames have size prefixes."""
+    """Check a network capture with TCP segments that are cut anywhere, repeated, or out of order."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
@@ -206,7 +207,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         return Ether(bytes(packet).ljust(60, b"\0"))  # the minimum size of an Ethernet frame
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
-    start = (1 << 32) - 6  # so that sequence numbers wrap around
+    start = (1 << 32) - 6  # sequence numbers wrap around after six bytes
     packets = [
         segment(start - 1, b"", asks=True, flags="S"),
         segment(start, asked[:5], asks=True),

@@ -62,7 +62,7 @@ def test_however_the_bytes_arrive(peer: MockPeer, size: int) -> None:
         (1, 0),
         (2, 24),
         (3, 48),
-    ]  # each request takes 24 bytes: size 4 + header 10 + body 10
+    ]  # each request takes 24 bytes: 4 for its size, 10 for the header, and 10 for the body
 
 
 def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
@@ -84,7 +84,7 @@ def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
         2,
         2,
         26,
-    )  # the first request takes 26 bytes: size 4 + header 10 + body 12
+    )  # offset 26 is after the first request: 4 bytes for its size, 10 for the header, and 12 for the body
     assert str(second.address) == "broker.example:9092"
     assert second.frame == framed(BEAT, 4)[4:]
 
