@@ -1,6 +1,6 @@
-"""Decode captured frames of real clients and brokers strictly and encode them to the same bytes.
+"""Decode captured frames of real clients and brokers strictly, and encode them to equal bytes.
 
-Frames with sender errors are rejected. tests/data/captures/README.md describes the origin of the frames.
+Frames with errors of their senders must be rejected. tests/data/captures/README.md describes the origin of the frames.
 """
 
 import gzip
@@ -94,13 +94,13 @@ def test_responses_to_unsupported_versions_are_in_version_0() -> None:
 REBUILT = "rebuilt"
 LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
     "0003 000b 00000002 0007 72646b61666b61 00"  # Metadata, version 11, correlation ID 2, 'rdkafka', no tagged fields
-    "00000000"  # the sender's error: an int32 of 0 instead of a one-byte compact count
+    "00000000"  # the sender wrote an int32 of 0 instead of a compact count of one byte
     "00 00 00".replace(" ", "")  # two booleans, both false, and no tagged fields
 )
 
 
 class Fault(NamedTuple):
-    """A frame that must be rejected, with the expected error message."""
+    """A frame that must be rejected, and the expected error."""
 
     digest: str
     """The digest in sender_faults.json, or REBUILT for a frame that is not in the sample."""

@@ -1,4 +1,4 @@
-"""Check that the engines and the layout interpreter give equal results, on valid and invalid bytes and values.
+"""Check that the engines and the layout interpreter give equal results for valid and invalid bytes and values.
 
 When a generated serializer rejects input, `encode` and `decode` call the interpreter to locate the error. These calls
 would hide a serializer that rejects valid input (slow) or accepts invalid input (silently wrong), so the tests call
@@ -31,7 +31,7 @@ NO_LIMITS = Limits()
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """Return the result of the generated serializer, which must consume all of `data`."""
+    """Decode with the generated Python serializer, which must consume all of `data`."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
@@ -73,7 +73,8 @@ def count_pure(sample: Sample, message: Any) -> int | Refusal:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
-        return f"refused: {type(fault).__name__}"  # an int of 5000 digits has no string, so no message
+        # an int of 5000 digits can't be converted to a string, so there is no message
+        return f"refused: {type(fault).__name__}"
     return len(out)
 
 
@@ -108,7 +109,7 @@ if Plan is not None:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Return whether types and values are deeply equal: 1 differs from True, and a tuple from a list."""
+    """Return whether two values are deeply equal in type and value: 1 differs from True, and a tuple from a list."""
     if type(one) is not type(other):
         return False
     if isinstance(one, Struct):
@@ -133,7 +134,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Return whether only one of two results is an error, or whether the native engine's result differs."""
+    """Return whether different results are a disagreement: with the native engine always, or unless both are errors."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))
@@ -180,11 +181,11 @@ def test_on_damaged_bytes() -> None:
         if what:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < accepted < 28_000  # the damage must cause both outcomes often
+    assert 2_000 < accepted < 28_000  # there must be many accepted and many rejected inputs
 
 
 def any_way(random: Random) -> dict[str, Any]:
-    """Return random arguments for `decode`: lenient, with low limits, or with views."""
+    """Return random keyword arguments for `decode`: lenient, with low limits, or with views."""
     way = random.randrange(4)
     names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
     bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2**70))
@@ -218,7 +219,7 @@ def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None
 
 
 def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the result of a call, or the error that it raised."""
+    """Return the result of a call, or its error as a string."""
     try:
         return call(*args, **kwargs)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Check the golden bytes of every version of every message, in both directions.
+"""Check the golden bytes of every version of every message by encoding and decoding.
 
 tests/support/golden_files.py describes the origin of these bytes. Update them only by hand, against a reference.
 """

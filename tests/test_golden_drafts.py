@@ -1,4 +1,4 @@
-"""Golden bytes of the KIP-482 draft, computed by hand, because nobody has implemented the draft.
+"""Check golden bytes of the KIP-482 draft. They are computed by hand, because nobody has implemented the draft.
 
 The draft puts a buffer of optional fields before each struct. Each entry has a length (a varint), a tag (two bytes) and
 a value; a length of zero ends the buffer. Length n is the byte 2n as a zig-zag varint, and n as an unsigned varint.
@@ -44,7 +44,7 @@ REQUEST: Json = {
 
 
 def request_v9(length: Any) -> str:
-    """Return the bytes of REQUEST. `length` encodes the length of an optional field."""
+    """Return the bytes of REQUEST in hexadecimal. `length` encodes the lengths of optional fields."""
     return (
         f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 4 bytes: string length 2, "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
@@ -86,12 +86,12 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # user_agent (length, tag 1, "ab"); end of the message's buffer; foos: count 2; foos[0]: empty buffer, baz 7;
-        # foos[1]: bar (length, tag 1, "x"), end of its buffer, baz -1
+        # The message's buffer: user_agent (length, tag 1, "ab"), end. foos: count 2; foos[0]: empty buffer, baz 7;
+        # foos[1]: buffer with bar (length, tag 1, "x"), end, baz -1.
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),
-    # A null user agent is written, because it differs from the default (""). It consists of the string length -1.
+    # A null user agent is written as the string length -1, because it differs from the default, "".
     ("FooResponse", 9, {"userAgent": None, "foos": []}, "04 0001 ffff 00 00000000", "02 0001 ffff 00 00000000"),
     ("FooResponse", 9, {"foos": []}, "00 00000000", "00 00000000"),
     ("FooRequest", 0, {"filters": PLAIN_FILTERS}, REQUEST_V0, REQUEST_V0),
@@ -184,7 +184,7 @@ def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
 
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
-    # API key 9000, version 9, correlation ID 7, client ID "me" in request header 1, which the draft does not change
+    # Request header 1, which the draft does not change: API key 9000, version 9, correlation ID 7, client ID "me".
     head = bytes.fromhex("2328 0009 00000007 0002 6d65")
     data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
     assert data == head + request.encode(9)
@@ -197,7 +197,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """Check the draft's motivation: most clients don't request authorized operations, but get four bytes per topic."""
+    """Check the draft's motivation: most clients don't request authorized operations, but receive 4 bytes per topic."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

@@ -1,4 +1,4 @@
-"""Golden bytes and whole frames of Kafka's RPCs, with the new version from KIP-482's first draft.
+"""Check golden bytes and whole frames of Kafka's RPCs in the new version that KIP-482's first draft adds.
 
 The bytes come from the independent encoder (see golden_files.py), because nobody has implemented the draft.
 """
@@ -63,7 +63,7 @@ def test_frames(api: int) -> None:
     [version] = request.VERSIONS
     assert response.VERSIONS == request.VERSIONS
     data = registry.encode_request(request, version, correlation_id=7, client_id="me")
-    # Request header 1 is unchanged: in the draft, optional fields begin the body, not the header.
+    # Request header 1 is unchanged: the draft puts optional fields at the beginning of the body, not in the header.
     head = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
     assert data == head + request.encode(version)
     frame = registry.decode_request(data)

@@ -1,7 +1,7 @@
-"""Test the commit hooks through pre-commit in a separate git repository.
+"""Run the commit hooks through pre-commit in a separate git repository.
 
 pre-commit would install hooks of `language: python` from a package index. To avoid network access, the tests run the
-same entries as `language: system` with this environment's `tagwire`; everything else is as users get it.
+same entries as `language: system` with this environment's `tagwire`. Everything else is as users get it.
 """
 
 import os
@@ -28,7 +28,7 @@ slow = [
 
 
 class Repository:
-    """A git repository of a project in which all hooks are configured."""
+    """A git repository with a project and all hooks."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -65,7 +65,7 @@ class Repository:
         self.run("git", "commit", "--quiet", "--no-verify", "--message", "state")
 
     def hook(self, name: str, *, fails: bool = False) -> str:
-        """Stage everything and run a hook as on a commit."""
+        """Stage everything and run a hook the way a commit would."""
         self.run("git", "add", "--all")
         return self.run(sys.executable, "-m", "pre_commit", "run", name, fails=fails)
 
@@ -75,7 +75,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a repository for tests to copy, because creating one takes longer than running most hooks."""
+    """Create a repository for tests to copy: creating a new one takes longer than running most hooks."""
     repository = Repository(tmp_path_factory.mktemp("untouched"))
     repository.make()
     return repository.root
@@ -160,7 +160,8 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside a hook, `--check` reads the files on disk
+        # outside a hook, `--check` reads the files on disk, not the staged ones
+        repository.run(SCRIPTS / "tagwire", "generate", "--check")
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
         edit_spec(repository.root, "PlainData", "Nonce", "Number")
@@ -179,19 +180,19 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        edit_spec(repository.root, "PingRequest", "Number", "Other")  # this change is neither staged nor generated
+        edit_spec(repository.root, "PingRequest", "Number", "Other")  # neither staged nor generated
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_ignored_by_git(self, repository: Repository) -> None:
-        """Check projects that generate code at build time and don't commit the modules."""
+        """Check a project that generates code at build time and tells git to ignore the modules."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit does not pass deleted files to hooks, so the hooks receive no files for this commit.
+        # pre-commit does not pass deleted files to hooks, so for this commit the hooks get no files.
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)
@@ -208,7 +209,7 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-breaking")
         edit_spec(repository.root, "PingRequest", "int64", "int32")
         repository.hook("tagwire-generate", fails=True)
-        repository.hook("tagwire-generate")  # the classes still match the specs
+        repository.hook("tagwire-generate")  # now the classes match the specs again
         for _ in range(2):
             assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
 
@@ -238,7 +239,7 @@ class TestThroughPreCommit:
         for name in ("tagwire-validate", "tagwire-check", "tagwire-generate", "tagwire-breaking"):
             assert "Passed" in repository.run(sys.executable, "-m", "pre_commit", "run", name)
         assert (repository.root / "message_specs/PingResponse.json").read_bytes() == unstaged
-        repository.run("git", "add", "message_specs/PingResponse.json")  # the staged spec has no matching classes
+        repository.run("git", "add", "message_specs/PingResponse.json")  # the staged classes don't match this spec
         for name in ("tagwire-check", "tagwire-breaking"):
             repository.run(sys.executable, "-m", "pre_commit", "run", name, fails=True)
 

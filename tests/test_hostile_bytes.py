@@ -1,7 +1,7 @@
 """Decode bytes from a broken or hostile peer: only DecodeErrors, bounded memory, and linear work are allowed.
 
-Nothing is timed here. Memory is measured with tracemalloc, and work is counted in executed lines and copied bytes,
-which are the same on every machine.
+Nothing is timed here. Memory is measured with tracemalloc, and work is the number of executed lines and copied bytes,
+which is the same on every machine.
 """
 
 import sys
@@ -31,7 +31,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly and return what is wrong, or None. Accepted bytes must encode to the same bytes."""
+    """Decode `data` strictly and describe what is wrong, or return None. Accepted bytes must encode unchanged."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)
@@ -54,7 +54,7 @@ def lenient_fault(sample: Sample, data: bytes) -> str | None:
     try:
         message.encode(version)
     except EncodeError:
-        return None  # the value is a null that this version can't encode
+        return None  # lenient decoding accepts a null that this version can't encode
     return None
 
 
@@ -94,14 +94,14 @@ def test_an_error_without_a_place_would_be_seen() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """Check the bound with small inputs. docs/benchmarks.md has the factor measured with larger inputs."""
+    """Check the bound with small inputs. docs/benchmarks.md has the results for larger inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)
         for way, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {way}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50  # otherwise these inputs would test nothing
+    assert highest > 50  # otherwise the inputs are too harmless
 
 
 HEAD = bytes(4) + b"\x01"
@@ -128,7 +128,7 @@ def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) 
 
 
 class CountedBytes(bytes):
-    """Bytes that count how many bytes are copied from them."""
+    """A bytes subclass that counts how many bytes are copied out of it."""
 
     copied: ClassVar[int] = 0
 
@@ -140,7 +140,7 @@ class CountedBytes(bytes):
 
 
 def work_of(function: Callable[[], object]) -> int:
-    """Return the number of lines executed and bytes copied by `function`."""
+    """Run a function, and return how many lines it executes plus how many bytes it copies."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:
@@ -175,7 +175,7 @@ def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Cal
 
 
 def metadata(partitions: int, tags: bytes) -> bytes:
-    """Return the bytes of a MetadataResponse v12 with one topic. `tags` is the tag section of each partition."""
+    """Return a MetadataResponse v12 with one topic, as bytes. `tags` is the tag section of each partition."""
     partition = pack(">hiii", 0, 0, 1, 5) + b"\x01\x01\x01" + tags
     topic = b"\0\0\x02t" + bytes(16) + b"\0" + uvarint_bytes(partitions + 1) + partition * partitions + bytes(4) + b"\0"
     return HEAD + b"\0" + bytes(4) + b"\x02" + topic + b"\0"
@@ -186,7 +186,7 @@ def tag_section(count: int, entry: Callable[[int], bytes]) -> bytes:
 
 
 def api_versions(tags: bytes) -> bytes:
-    """Return the bytes of an ApiVersionsResponse v3 without APIs. Its known tags are 0 to 3."""
+    """Return an ApiVersionsResponse v3 without APIs, as bytes. `tags` is its tag section."""
     return b"\0\0" + b"\x01" + bytes(4) + tags
 
 

@@ -1,4 +1,4 @@
-"""Test the independent encoder against Kafka's own bytes, because other tests rely on it."""
+"""Test the independent encoder against bytes written by Kafka, because other tests rely on it."""
 
 import base64
 import gzip
@@ -46,7 +46,7 @@ def versions_of(spec: dict[str, Any]) -> range:
 def disagreements(
     vectors: Iterator[tuple[dict[str, Any], dict[str, Any]]], specs: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Return the number of vectors tried, and the vectors that the encoder writes differently."""
+    """Encode the vectors. Return how many there are, and the names of those with other bytes."""
     tried, differ = 0, []
     for row, value in vectors:
         tried += 1
@@ -79,7 +79,7 @@ def has_records(fields: list[dict[str, Any]]) -> bool:
 
 
 def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
-    """Check all messages except those with records, whose content is missing from Kafka's JSON."""
+    """Check all messages without records. Kafka's JSON lacks the content of records."""
     vectors = (
         (row, row["json_out"])
         for row in rows("golden_vectors")
@@ -92,13 +92,13 @@ def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
 
 
 def test_it_writes_the_test_messages_as_kafka_does() -> None:
-    """Check nullable structs (tagged and untagged), floats, zero-copy bytes, and hexadecimal defaults."""
+    """Check Kafka's test messages: nullable structs (tagged or not), floats, zero-copy bytes, hexadecimal defaults."""
     vectors = ((row, row["json_out"]) for row in rows("test_messages") if row["message"] != "SimpleRecordsMessage")
     tried, differ = disagreements(vectors, TEST_SPECS)
     assert (tried, differ) == (18, [])
 
 
-# The draft's FooResponse, computed by hand. A buffer entry is length, tag, value; length 0 ends the buffer.
+# The draft's FooResponse, computed by hand. Each buffer entry is a length, tag and value; the length 0 ends the buffer.
 USER_AGENT = {"userAgent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]}
 DRAFT_VECTORS = [
     pytest.param(

@@ -1,4 +1,4 @@
-"""Compare the generated classes with bytes and verdicts from Kafka's own classes, with one test per file of cases.
+"""Compare the generated classes with bytes and verdicts of Kafka's own classes. There is one test per file of cases.
 
 Each test collects all differences and shows the first few, because one test per row would mean thousands of tests.
 """
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def differences(name: str, check: Callable[[Row], str | None], at_least: int) -> None:
-    """Fail with the rows for which `check` returns a difference, or if there are fewer than `at_least` rows."""
+    """Call `check` for all rows of a file. Fail if it describes a difference, or if there are too few rows."""
     cases = list(present(name))
     found = [(label(row), what) for row in cases if (what := check(row))]
     assert not found, f"{len(found)} of {len(cases)} differ, such as {found[:5]}"
@@ -39,7 +39,7 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    is_renamed = row["message"] != cls.NAME  # JSON keys of a renamed message may have been renamed as well
+    is_renamed = row["message"] != cls.NAME  # the JSON keys of a renamed message may be renamed, too
     if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
@@ -84,7 +84,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether Kafka reads all bytes of a mutated row and writes them back unchanged."""
+    """Return whether Kafka reads all bytes of a mutation and writes equal bytes."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 
@@ -113,7 +113,7 @@ def test_mutations_leniently() -> None:
             return f"refused: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # The records of these rows are base64, as in tagwire's lossless JSON, and there are no unknown tags.
+        # In these rows, records are base64, as in tagwire's lossless JSON. Kafka's JSON has no unknown tags.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)
@@ -133,7 +133,7 @@ def test_probes_of_tag_sections() -> None:
         same = row["ok"] and row.get("rewrite_hex") == row["hex"]
         try:
             assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
-            # Tagwire reads and writes the highest tag; Kafka reads it but rejects it when writing.
+            # Tagwire reads and writes the highest tag. Kafka only reads it, and rejects it on writing.
             assert same or row["name"] == "tag 2^31-1", row["name"]
         except tagwire.DecodeError:
             assert not same, row["name"]
@@ -156,12 +156,12 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Check that strict decoding accepts bytes that Kafka reads and writes back, and lenient decoding all it reads."""
+    """Check that strict decoding accepts what Kafka writes back unchanged, and lenient decoding all that Kafka reads."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # version -1, which Kafka does not reject, and a version of an old header
+            continue  # skips version -1, which Kafka does not reject, and a version of an old header
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

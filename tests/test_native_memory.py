@@ -23,7 +23,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Return calls that cover all paths in the engine, with valid and invalid bytes and values."""
+    """Return calls that take every path through the engine, with valid and invalid bytes and values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):
@@ -103,7 +103,7 @@ def test_classes_and_their_plans_are_freed() -> None:
 
 
 class Meddler:
-    """An int that changes the message when it is read."""
+    """An object that changes the message when it is converted to an int."""
 
     def __init__(self, meddle: Callable[[], object]) -> None:
         self.meddle = meddle
@@ -146,14 +146,14 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),  # collects the young generation, which contains the message and its objects
+    "collected": lambda m: gc.collect(1),  # the young generation includes the message and its objects
 }
 
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
-    """Check that nothing crashes; any result is allowed. Only AddressSanitizer makes this test conclusive."""
+    """Check that nothing crashes. Any result is allowed; only AddressSanitizer can prove that memory access is safe."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))
@@ -165,7 +165,7 @@ def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
 
 
 class Disguise(MetadataResponsePartition):
-    """A partition that removes itself when its fields are read."""
+    """A partition that removes itself from the message when a field is read."""
 
     __slots__ = ("message",)
 

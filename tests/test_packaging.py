@@ -63,7 +63,7 @@ print(tagwire.engine(), tagwire.__version__)
 
 
 def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
-    # Without PYTHONPATH and TAGWIRE_*, which would affect the fresh environment.
+    # PYTHONPATH and TAGWIRE_* would affect the fresh environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
     environment |= more
     line = [str(part) for part in command]
@@ -73,7 +73,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
-    """Build a wheel or sdist and return its path. The engine is compiled without optimization to save time."""
+    """Build a wheel or sdist and return its path. To save time, the engine is compiled without optimization."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
@@ -92,7 +92,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python interpreter of an environment in which only the wheel is installed."""
+    """Install only the wheel in a new environment, and return the environment's Python interpreter."""
     return installed(wheel, tmp_path_factory.mktemp("venv"))
 
 
@@ -156,7 +156,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "native"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").stdout.strip()
-    # The libraries are those of this environment, but tagwire comes from the wheel, which is first on the path.
+    # Libraries come from this environment, but tagwire comes from the wheel, which is first on the path.
     environment: dict[str, Any] = {"PYTHONPATH": site, "TAGWIRE_ENGINE": "native"}
     where = run(sys.executable, "-c", "import tagwire._columns; print(tagwire._columns.__file__)", **environment)
     assert Path(where.stdout.strip()) == Path(site, "tagwire", "_columns.abi3.so")
@@ -167,7 +167,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 @native
 @pytest.mark.package
 def test_engine_that_does_not_compile(tmp_path: Path) -> None:
-    """Check that the build gives a pure wheel with a warning, or fails if an engine is required."""
+    """Check that the build gives a wheel without the engine and a warning, or fails if the engine is required."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
     assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
@@ -218,7 +218,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_readme_of_the_wheel_has_no_relative_links(wheel: Path) -> None:
-    """Check that the README has no relative links, because a package index shows it outside the repository."""
+    """Check that the README has only absolute links, because package indexes show it outside the repository."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         head, _, readme = archive.read(name).decode().partition("\n\n")
@@ -244,7 +244,7 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 
 @pytest.mark.package
 def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
-    # Use this environment's libraries without its .pth files, so that tagwire itself comes from the wheel.
+    # Use this environment's libraries without its .pth files, which would add this checkout of tagwire.
     libraries = sysconfig.get_path("purelib")
     path = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     more: dict[str, Any] = {"PYTHONPATH": libraries, "PATH": path, "NO_COLOR": "1"}
@@ -265,7 +265,7 @@ def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
-    # Without its libraries, the generator can't render, but must still find its template folders.
+    # Without its libraries, the generator can't render, but it must find the folders of its data.
     script = (
         "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
@@ -294,7 +294,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]
-    assert not [name for name in names if Path(name).match("_*.c")]  # generated by Cython
+    assert not [name for name in names if Path(name).match("_*.c")]  # C files that Cython generates are not included
     assert {
         "runtime/tagwire/_native/engine/_engine.pyx",
         "runtime/tagwire/_native/columns/_columns.pyx",
@@ -318,7 +318,7 @@ def project() -> Any:
 
 
 def test_black_is_not_pinned_in_the_extra() -> None:
-    """Check that the extra does not pin black, which would conflict with projects that pin black themselves."""
+    """Check that the extra does not pin a version of black, which could conflict with the pin of a user's project."""
     (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
     assert re.fullmatch(r"black>=[\d.]+", wanted)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Run a custom protocol that uses the whole tagwire dialect through every command that a team would use.
+"""Run a custom protocol that uses the whole tagwire dialect through every command that a team needs.
 
 The specs are in tests/data/shop. The bytes are computed by hand, field by field, without tagwire.
 """
@@ -28,9 +28,9 @@ from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# Version 0: id; at (2023-11-14T22:13:20.123Z); state DONE; total: 19.99 in two bytes, level, tag section;
-# payment: presence marker, one tagged field (tag 1, six bytes: marker, 0.05 in two bytes, level, tag section);
-# lines: count 2, each with sku, no, levels, a grid of float rows, and a tag section; the tag section of the message
+# Version 0, field by field: id; at (2023-11-14T22:13:20.123Z); state DONE; total (19.99 in two bytes, level, tag
+# section); payment (marker, one tagged field with tag 1 and six bytes: marker, 0.05 in two bytes, level, tag section);
+# lines (count 2; each has sku, no, levels, a grid of floats, tag section); the message's tag section.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03
@@ -38,7 +38,7 @@ V0 = """
       65666768 0000000000000003 01  01  00
     00
 """
-# Version 1 adds the currency in each Money, and a price (ff: null) and rows of marks in each line.
+# Version 1 adds a currency to each Money, and to each line a price (null is ff) and rows of marks.
 V1 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 04 455552 00  01 01 01 0a 01 03 0005 00 04 455552 00
     03
@@ -52,7 +52,7 @@ GOLDEN = {0: bytes.fromhex(V0), 1: bytes.fromhex(V1)}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield the project after generating its package and making it importable."""
+    """Create the project and generate its package, which tests can import."""
     folder = tmp_path_factory.mktemp("project") / "shop-project"
     shutil.copytree(SPECS, folder)
     sys.path.insert(0, str(folder))
@@ -70,7 +70,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs a command in the project's folder and returns exit code, output and errors."""
+    """Return a function that runs a command in the project's folder and returns exit status, output and errors."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -82,7 +82,7 @@ def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any
 
 
 def order(shop: ModuleType, version: int) -> Any:
-    """Return the message whose bytes are in GOLDEN."""
+    """Return the message whose bytes in this version are in GOLDEN."""
     lines = importlib.import_module("shop.order_request")
     added: dict[str, Any] = {}
     if version:

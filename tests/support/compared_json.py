@@ -75,5 +75,5 @@ def text_differs(sample: Sample, text: str | bytes) -> str | None:
 
 
 def _shown(message: Message) -> Any:
-    """Return the fields of a message as values, because its `repr` hides secrets."""
+    """Return the changed and required fields of a message, because its `repr` hides secrets."""
     return message._changed(), message.unknown_tags

@@ -1,4 +1,4 @@
-"""Values that a program may assign to a field by mistake, of a wrong type, out of range, or slightly wrong."""
+"""Values that a program may assign to a field by mistake: of a wrong type, out of range, or almost right."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -29,13 +29,13 @@ class _Tuple(tuple[Any, ...]):
 
 
 class _HasBytes:
-    """An object that resembles a UUID of another library."""
+    """An object that looks like a UUID of another library."""
 
     bytes = b"0123456789"
 
 
 class _HasEncode:
-    """An object that is not a string but has a method `encode`."""
+    """An object with a method `encode` that is not a string."""
 
     def encode(self) -> bytes:
         return b"text"
@@ -80,7 +80,7 @@ ODD_VALUES: Final = (*_NUMBERS, *_TEXTS, *_BUFFERS, *_COLLECTIONS, *_TAGS, *_OTH
 
 
 def with_odd_value(message: Any, random: Random) -> Any:
-    """Return a copy of `message` in which one value, at any depth, is replaced or deleted."""
+    """Return a copy of `message` with one value, at any depth, replaced by an odd value or deleted."""
     return _struct(message, random)
 
 

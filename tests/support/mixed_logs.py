@@ -1,4 +1,4 @@
-"""Logs that mix batches of several magic values: a proposed format and the formats that it extends."""
+"""Logs that mix batches of several formats: a newer format, and older ones with another magic value."""
 
 from itertools import combinations
 from pathlib import Path
@@ -20,14 +20,14 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A record format, and the older formats of other batches in the same log."""
+    """A record format, and the older formats that other batches of the same log have."""
 
     named: str
     older: tuple[str, ...]
 
     @property
     def formats(self) -> list[str]:
-        """Return the format of each batch: from the oldest to the newest, then the previous and the newest again."""
+        """Return the formats of successive batches: from the oldest to the newest, then the last two again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ MIXTURES = [
 
 
 def record(offset: int, format: str) -> Record:
-    """Return a record that uses everything that the format supports."""
+    """Return a record with every property that its format supports."""
     of = format_of(format)
     headers: tuple[tuple[str | int, bytes | None], ...] = ()
     if "headers" in of.has and offset % 3:
@@ -61,7 +61,7 @@ def record(offset: int, format: str) -> Record:
 
 
 def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
-    """Return the format, the records and the bytes of a batch for each format."""
+    """Return a batch for each of these formats, as its format, records and bytes."""
     made = []
     for number, format in enumerate(formats):
         records = [record(number * size + index, format) for index in range(size)]
@@ -70,7 +70,7 @@ def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[t
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
-    """Write a partition of two segments whose formats change midway, and return each record with its format."""
+    """Write two segments whose batches have the formats of the mixture. Return each record with its format."""
     folder.mkdir(parents=True)
     made = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)
@@ -81,5 +81,5 @@ def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[st
 
 
 def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
-    """Return each record with the format of its batch."""
+    """Return all records, each with the format of its batch."""
     return [(format, each) for format, records, _ in made for each in records]

@@ -1,4 +1,4 @@
-"""Check the claims that mutations make about their bytes against native engine, generated code, and interpreter.
+"""Check what mutations claim about their bytes, with the native engine, generated code, and the interpreter.
 
 `python tests/support/mutation_claims.py --count 300000` tries and counts more mutations than the tests have time for.
 """
@@ -61,7 +61,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(made: Mutation) -> list[str]:
-    """Return the false claims about the bytes of a message without a frame, and differences between the engines."""
+    """Return which claims about a message without a frame are false, and how the engines differ."""
     cls, version = made.message, made.version
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []
@@ -90,7 +90,7 @@ def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterato
 
 
 def mutations(registry: Registry, cls: type[Message], version: int, count: int) -> Iterator[Mutation]:
-    """Yield a few mutations per seed, the same in every run."""
+    """Yield `count` mutations of each seed, the same in every run."""
     mutator = Mutator(registry, cls, version)
     for shape, message in seeds(cls, version):
         data = message.encode(version)

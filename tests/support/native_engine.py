@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make formats, and messages used with the pure engine, choose their engine again; they cache the choice."""
+    """Make record formats, and messages used with the Python engine, choose their engine again, which they cache."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

@@ -1,4 +1,4 @@
-"""Hand-written network captures in the pcap format, with one TCP segment per packet, in IPv4 in Ethernet.
+"""Hand-written network captures in the pcap format: Ethernet and IPv4, with one TCP segment per packet.
 
 The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
@@ -24,7 +24,7 @@ class Segment(NamedTuple):
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:
-    """Return a capture of these segments, a millisecond apart. Packets are truncated to `snap` bytes."""
+    """Return a capture of these segments at intervals of a millisecond. Packets are truncated to `snap` bytes."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap, 1)
     packets = []
     for number, segment in enumerate(segments):

@@ -1,4 +1,4 @@
-"""Object storage for tests: an in-memory file system that records requests, and moto's S3 server on loopback."""
+"""Object storage for tests: an in-memory file system that lists its requests, and moto's S3 server on loopback."""
 
 import threading
 import urllib.request
@@ -16,7 +16,7 @@ from written_logs import arrow_rows
 
 
 class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
-    """An in-memory file system whose files have ETags. `requests` lists the requests as strings."""
+    """An in-memory file system whose files have ETags. `requests` lists all requests as strings."""
 
     protocol = "counted"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -88,7 +88,7 @@ class _Refused(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """A file system with S3's conditional writes. A test may make requests fail, by number and kind."""
+    """A file system with conditional writes as in S3. Tests can make requests fail by their number and text."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -171,7 +171,7 @@ class ConditionalFileSystem(CountedFileSystem):
 
 
 def conditional() -> Any:
-    """Return an empty `ConditionalFileSystem`."""
+    """Empty the `ConditionalFileSystem` and return it."""
     fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
     ConditionalFileSystem.store.clear()
     ConditionalFileSystem.requests.clear()
@@ -180,7 +180,7 @@ def conditional() -> Any:
 
 
 def counted() -> Any:
-    """Return an empty `CountedFileSystem`."""
+    """Empty the `CountedFileSystem` and return it."""
     fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
     CountedFileSystem.store.clear()
     CountedFileSystem.requests.clear()
@@ -189,12 +189,12 @@ def counted() -> Any:
 
 
 def offsets(path: str, **options: Any) -> list[int]:
-    """Return the offsets that a read of the path returns."""
+    """Return the offsets of the rows that a read of `path` returns."""
     return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
 class _Cut:
-    """A WSGI application that truncates some bodies to half of the length in their headers."""
+    """A WSGI application that sends only half of some bodies, shorter than their headers say."""
 
     def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
         self.app, self.cuts, self.numbers = app, cuts, count()
@@ -209,7 +209,7 @@ class _Cut:
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
     """Start an S3 server on loopback. Yield its storage options and a list that collects the requests.
 
-    `cuts` selects GET requests by number, for which the connection closes after half the body.
+    For the GET requests whose number `cuts` selects, the connection closes after half of the body.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler

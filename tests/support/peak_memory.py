@@ -1,7 +1,7 @@
 """Report the peak memory of programs that tests start.
 
-The peak is read from /proc, because `ru_maxrss` of a new process includes its parent's memory. In a test suite of
-hundreds of megabytes, `ru_maxrss` would not show any growth.
+The peak is read from /proc. `ru_maxrss` would not show any growth: for a new process it includes its parent's memory,
+and a test suite takes hundreds of megabytes.
 """
 
 import inspect
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def peak_kib() -> int:
-    """Return the peak memory of this process in KiB."""
+    """Return the peak memory of the current process in KiB."""
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 

@@ -1,4 +1,4 @@
-"""Make random logs from a seed: partitions with transactions, tombstones and old formats."""
+"""Make random logs from seeds: partitions with transactions, tombstones and old formats."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ KINDS = {"index", "timeindex", "txnindex"}
 
 
 class RandomLog:
-    """A log of `batches` batches. `magics` lists its formats in order of appearance.
+    """A log of `batches` batches. `magics` lists its formats, in order of their appearance.
 
     Every fourth seed leaves transactions open.
     """
@@ -50,7 +50,7 @@ class RandomLog:
         return records
 
     def old(self, magic: str) -> None:
-        """Append messages of an old format, alone or in a wrapper."""
+        """Append messages of an old format, each on its own or all in a wrapper."""
         records = [each.replace(headers=()) for each in self.records()]
         if magic == "v0":
             records = [each.replace(timestamp=-1) for each in records]
@@ -61,7 +61,7 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a batch without producer ID (0), of an idempotent producer (1, 2) or a transaction, or end one."""
+        """Append a batch, or end a transaction. Producer 0 has no ID, 1 and 2 are idempotent, others transactional."""
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)
@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """Append a transaction marker. In newer transaction versions, the marker also raises the epoch."""
+        """Append a transaction marker, sometimes with a raised epoch, as in newer transaction versions."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1
@@ -101,7 +101,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """Write segments of up to `most` batches with different modification times, and return their base offsets."""
+        """Write segments of fewer than `most` batches, each with its own modification time. Return the base offsets."""
         folder.mkdir(parents=True)
         transactions, rules = Transactions(), BatchRules([])
         bases, left = [], list(self.batches)

@@ -1,4 +1,4 @@
-"""Random paths, new values for their targets, and the expected rewrite by decoding, changing and encoding."""
+"""Make random paths and new values, and compute rewrites by decoding, changing and encoding messages."""
 
 from random import Random
 from typing import Any
@@ -10,11 +10,11 @@ __all__ = ["Refused", "changed", "random_paths", "with_rows"]
 
 
 class Refused(Exception):
-    """Raised for a new value that does not fit into the message."""
+    """Raised if a new value does not fit into the message."""
 
 
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
-    """Return one to four paths that do not overlap. Many are siblings, so that they share an array."""
+    """Return one to four paths that do not overlap. Many of them are in the same array."""
     first = _random_path(cls, random)
     paths = [first]
     owner, _, _ = first.rpartition(".")
@@ -52,7 +52,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Return another value or the same value. Most returned values are valid for the field."""
+    """Return a replacement for a value, usually valid for the field and sometimes the value itself."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))
@@ -81,7 +81,7 @@ def _others(value: Any, random: Random) -> list[Any]:
 
 
 def _copied(value: Struct) -> Struct:
-    """Return a copy of a struct. `replace` would turn arrays into tuples, and a wrong value may not be an array."""
+    """Return a copy of a struct with exactly its values, right or wrong. `replace` would convert arrays to tuples."""
     other = type(value)()
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))
@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the values of `rows` on the message's objects and return the message. Raise `Refused` for bad values."""
+    """Set the values in `rows` on the objects of the message, and return it. Raise `Refused` if one does not fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]
@@ -158,7 +158,7 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
 
 
 def encoded(message: Any, version: int) -> bytes | EncodeError:
-    """Return the bytes of the message, or the error."""
+    """Return the bytes of the message, or the error if it can't be encoded."""
     try:
         data: bytes = message.encode(version)
     except EncodeError as error:

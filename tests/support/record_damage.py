@@ -1,6 +1,6 @@
-"""Damage batches on purpose, with lengths and checksums corrected, so that readers look inside.
+"""Damage batches, and then correct their lengths and checksums, so that readers look inside.
 
-Also make records with invalid or unusual attributes. Seeds make every run the same.
+Also make records with invalid or unusual attributes. With equal seeds, every run is the same.
 """
 
 import struct
@@ -30,7 +30,7 @@ _CODECS: Final = ("none", "gzip")
 
 
 def records_for(format: str, random: Random, count: int) -> list[Record]:
-    """Return records of several shapes that the format supports."""
+    """Return various records that the format supports."""
     has = format_of(format).has
     records = []
     for index in range(count):
@@ -52,7 +52,7 @@ def records_for(format: str, random: Random, count: int) -> list[Record]:
 
 
 def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield batches or messages of the format with any kind of damage, most of them with a valid checksum."""
+    """Yield damaged batches or messages of the format. Most have a valid checksum."""
     known = format_of(format)
     for _ in range(count):
         codec = random.choice(_CODECS)
@@ -66,7 +66,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
 
 
 def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield a record with 300 headers, damage in or after the last headers, and a valid checksum."""
+    """Yield records with 300 headers and damage near their end. The checksums are valid."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
     whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()
@@ -81,7 +81,7 @@ def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:
-    """Replace, insert, remove, or cut off some bytes."""
+    """Replace, insert or remove some bytes, or cut off the end."""
     found = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(found) + 1)
@@ -105,12 +105,12 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         header[name] = number if format.fields.get("attributes") is not format.root.items[0] else header[name]
     try:
         return format.encode_header(header)
-    except EncodeError:  # a header that writers reject
+    except EncodeError:  # this header can't be written
         return data
 
 
 def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    """Damage messages. In a wrapper, damage the inner messages."""
+    """Damage single messages or, if the messages are compressed, those in the wrapper."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
     header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
@@ -130,7 +130,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Damage a message after its first 16 bytes, which contain offset, size and checksum in every format."""
+    """Damage a message after its first 16 bytes, which are the offset, size and checksum in every format."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 
@@ -165,7 +165,7 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def odd_records(format: str, random: Random) -> list[Record]:
-    """Return records, some of them with attributes that are invalid or unusual but valid."""
+    """Return records, some with values that are invalid, or valid but unusual."""
     records = records_for(format, random, random.randrange(1, 4))
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(list(_ODD))

@@ -1,4 +1,4 @@
-"""The local Spark session of a process, on loopback only, which starts when the first test needs it."""
+"""The local Spark session of a process. It uses only loopback, and starts when the first test needs it."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # faster to start, slower to run
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts faster, runs slower
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
@@ -30,7 +30,7 @@ SETTINGS = {
 
 @cache
 def missing() -> str:
-    """Return why Spark can't be used here, or an empty string."""
+    """Return the reason why tests can't use Spark here, or an empty string."""
     if find_spec("pyspark") is None:
         return "pyspark is not installed: pip install 'tagwire[spark]'"
     home = os.environ.get("JAVA_HOME")
@@ -49,14 +49,15 @@ def missing() -> str:
 
 @cache
 def session() -> "SparkSession":
-    """Return the session. Its workers run in the repository root, whatever the test's working directory."""
+    """Return the session. Its workers run in the repository root, whatever the working directory of a test."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     from tagwire_spark import spark_conf
 
-    with contextlib.chdir(ROOT):  # failed tasks are retried once
+    with contextlib.chdir(ROOT):
+        # local[2,2]: two threads, and a failed task is retried once
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")  # many tests cause errors on purpose
@@ -64,7 +65,7 @@ def session() -> "SparkSession":
 
 
 def stop() -> None:
-    """Stop the session, if there is one."""
+    """Stop the session if it was started."""
     if session.cache_info().currsize:
         session().stop()
         session.cache_clear()

@@ -1,4 +1,4 @@
-"""Create a small project with its own specs, as a user of the generator would have."""
+"""Create a small project with its own specs, like that of a generator user."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ output = "src"
 
 
 def spec(name: str, **changes: Any) -> dict[str, Any]:
-    """Return a valid spec. The end of its name determines its kind."""
+    """Return a valid spec: a response if `name` ends with "Response", otherwise a request."""
     fields = [{"name": "Nonce", "type": "int64", "versions": "0+"}]
     whole = {
         "apiKey": 7,
@@ -32,7 +32,7 @@ def spec(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def write_spec(root: Path, name: str, **changes: Any) -> Path:
-    """Write a spec into the project, one key per line."""
+    """Write a spec to the project, with one key per line."""
     path = root / "message_specs" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(spec(name, **changes), indent=2) + "\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def write_spec(root: Path, name: str, **changes: Any) -> Path:
 
 
 def edit_spec(root: Path, name: str, before: str, after: str) -> None:
-    """Replace a string in a spec."""
+    """Replace a string in the text of a spec."""
     path = root / "message_specs" / f"{name}.json"
     text = path.read_text(encoding="utf-8")
     assert before in text
@@ -48,7 +48,7 @@ def edit_spec(root: Path, name: str, before: str, after: str) -> None:
 
 
 def make_project(root: Path) -> Path:
-    """Create pyproject.toml and two specs, without generating code."""
+    """Create a project with pyproject.toml and two specs. Code is not generated yet."""
     (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests, controlled through the WebDriver protocol of chromedriver."""
+"""A headless Chromium for tests, controlled by chromedriver through the WebDriver protocol."""
 
 import base64
 import http.server
@@ -21,7 +21,7 @@ __all__ = ["Browser", "browser", "served", "why_not"]
 
 
 def why_not() -> str:
-    """Return why there is no browser to test with, or an empty string."""
+    """Return the reason why tests can't use a browser here, or an empty string."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return (
         f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
@@ -38,17 +38,18 @@ class Browser:
         return _request(f"{self._session}/{path}", body)
 
     def open(self, url: str) -> None:
-        """Open a page, wait until it is loaded, and drop the console messages of earlier pages."""
-        self._call("url", {"url": "about:blank"})  # forces a load even if only the part after # differs
+        """Open a page and wait until it is loaded. Console messages of earlier pages are dropped."""
+        # otherwise, a URL that differs only after # would not be loaded again
+        self._call("url", {"url": "about:blank"})
         self.errors()
         self._call("url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Run a JavaScript function with this body, and return its result."""
+        """Run JavaScript code as the body of a function, and return the function's result."""
         return self._call("execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any, seconds: float = 60) -> Any:
-        """Wait until a script returns a true value, and return that value."""
+        """Run a script repeatedly until it returns a true value, and return that value."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
             assert time.monotonic() < end, f"after {seconds} seconds still not: {script}"
@@ -56,7 +57,7 @@ class Browser:
         return found
 
     def errors(self) -> list[str]:
-        """Return the console errors since the last call: script errors, and files that failed to load."""
+        """Return the errors in the console since the last call: script errors, and files that failed to load."""
         rows = self._call("se/log", {"type": "browser"})
         return [row["message"] for row in rows if row["level"] == "SEVERE"]
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of writing: logs written by `kafka_log` without Spark, and their content."""
+"""Helpers for tests of writing: write logs with `kafka_log`, without Spark, and read them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
 def columns(text: str) -> StructType:
-    """Return a schema with the columns in `text`, without Spark."""
+    """Return the schema for a list of columns such as `topic string, offset long`, without Spark."""
     schema = StructType()
     for name, type in (part.split() for part in text.split(", ")):
         schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))
@@ -35,7 +35,7 @@ SIMPLE = columns("topic string, partition int, offset long, key binary, value bi
 
 
 def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
-    """Yield the Arrow batches of a read, without Spark."""
+    """Yield the Arrow batches of a read with `kafka_log`, without Spark."""
     query = log_query({"path": str(path), "includeControlRecords": "true", **options})
     schema = full_schema(query)
     return (batch for split in plan(query) for batch in rows_of(split, query, schema))
@@ -49,7 +49,7 @@ def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
 
 
 def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """Write the Arrow batches of each task as one job, without Spark."""
+    """Write the Arrow batches of each task as one write of `kafka_log`, without Spark."""
     writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
     try:
         writer.commit([writer.write(iter(batches)) for batches in tasks])
@@ -59,7 +59,7 @@ def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) 
 
 
 def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:
-    """Return every record of a partition with the attributes of the record's batch."""
+    """Return every record of a partition, with properties of its batch."""
     return [
         (batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional,
          batch.is_control, batch.timestamp_type, batch.compression, batch.format, batch.partition_leader_epoch,

@@ -1,4 +1,4 @@
-"""Types of a draft's package and of a schema that is built at run time."""
+"""Check types in a draft's package and of a schema that is built at run time."""
 
 from typing import assert_type
 
@@ -15,5 +15,5 @@ frame = zigzag.FooRequest.decode_frame(b"")
 assert_type(frame.header, zigzag.RequestHeader)
 assert_type(frame, tagwire.Frame[zigzag.FooRequest, zigzag.RequestHeader])
 assert_type(zigzag.registry.decode_request(b"").header, zigzag.RequestHeader)
-assert_type(tagwire_records.registry, tagwire.Registry)  # a registry without headers
+assert_type(tagwire_records.registry, tagwire.Registry)  # this package has no headers
 other: unsigned.FooRequest = request  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""User code with the generated Kafka classes, and the types that a type checker must infer."""
+"""Check which types a type checker infers in user code with the generated Kafka classes."""
 
 from typing import Any, ClassVar, assert_type
 
@@ -67,7 +67,7 @@ messages.MetadataRequest(topics=(topic for topic in request.topics or ()), unkno
 
 
 class Counted(messages.MetadataRequest):
-    """A subclass with its own constructor."""
+    """A message subclass whose constructor has other arguments."""
 
     seen: ClassVar[int] = 0
 
@@ -86,4 +86,4 @@ messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-typ
 messages.registry.encode_request(request, 12, header=messages.ResponseHeader())  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]
 print(messages.NoSuchRequest)  # type: ignore[attr-defined]
-assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name of the class
+assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name of ListOffsetsRequest

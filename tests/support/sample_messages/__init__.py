@@ -1,4 +1,4 @@
-"""A small hand-written package with the layout of generated packages."""
+"""A small hand-written package in the form of generated packages."""
 
 from tagwire.frames.registry import Registry
 

@@ -4,6 +4,6 @@ from tagwire.message import Message
 
 
 class Sample(Message):
-    """A message without generated serializers; both engines read it by its layout."""
+    """A message without generated serializers, which both engines read by its layout."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Headers as in Kafka, where the client ID keeps its int16 length in the flexible version."""
+"""Headers as in Kafka: the client ID keeps its int16 length even in the flexible version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key and value of a coordinator record, and a record of a metadata log."""
+"""A coordinator record (key and value), and a record of the metadata log."""
 
 from __future__ import annotations
 

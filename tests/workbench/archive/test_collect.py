@@ -24,7 +24,7 @@ def archive(*oldest_first: Release) -> Archive:
 
 
 def named(found: Archive) -> dict[str, tuple[str, list[str]]]:
-    """Return the version range and the aliases of each message."""
+    """Return the valid versions and the aliases of each message in the archive."""
     return {spec.name: (spec.spec["validVersions"], spec.spec.get("aliases", [])) for spec in found.specs}
 
 
@@ -36,7 +36,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
 @pytest.mark.parametrize(
     ("older", "newer", "expected"),
     [
-        # Messages with the same API key are the same message, whatever their names.
+        # Messages with the same API key are one message, even if their names differ.
         ([keyed("request", 1, "OldRequest", "0-1")], [keyed("request", 1, "NewRequest", "1-2")],
          {"NewRequest": ("0-2", ["OldRequest"])}),
         ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "BRequest", "0")],
@@ -45,7 +45,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"ARequest": ("0", []), "AResponse": ("0", [])}),
         ([keyed("metadata", 1, "QuotaRecord", "0")], [keyed("metadata", 1, "ClientQuotaRecord", "0-1")],
          {"ClientQuotaRecord": ("0-1", ["QuotaRecord"])}),
-        # Messages without an API key are matched by name, or by a longer or shorter name if the bytes are equal.
+        # Messages without an API key match by name. A longer or shorter name also matches if the bytes are equal.
         ([data("0", name="Info")], [data("0-1", name="Info")], {"Info": ("0-1", [])}),
         ([data("0-1", field("A"), name="Info")], [data("1", field("B"), name="InfoData")],
          {"InfoData": ("0-1", ["Info"])}),
@@ -54,12 +54,12 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"Info": ("0", []), "InfoData": ("0", [])}),
         ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
         ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
-        # If a release has both names, neither message was renamed to the other.
+        # If a release has both names, they belong to different messages.
         ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
         ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
-        # An API was removed.
+        # An API that was removed keeps its history.
         ([keyed("request", 1, "OldRequest", "0-1")], [GONE], {"FooRequest": ("0-1", ["OldRequest"])}),
         ([GONE], [GONE], {"FooRequest": ("none", [])}),
         ([GONE], [keyed("request", 1, "NewRequest", "2")], {"NewRequest": ("2", ["FooRequest"])}),
@@ -194,10 +194,10 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases (3.0/Info.json)"),
         ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
-        # Fields of versions that only the older release has are in another order in that release.
+        # In a version that only the older release has, the fields are in another order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 is [int32, int8] in release 2.0, but would be [int8, int32] when merged"),
-        # Two fields of the older release were merged into one.
+        # The newer release has one field in place of two fields of the older release.
         ([data("0-2", field("A", versions="0-1"), field("B", versions="2+"))], [data("1-2", field("Both"))],
          "FooData version 0 is [int32] in release 2.0, but would be [] when merged"),
     ],
@@ -214,7 +214,7 @@ _STEPS = st.sampled_from(["add", "add", "tag", "end", "rename", "rename struct",
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Spec]:
-    """Draw a message in three or four releases, oldest first, with changes that the rules of evolution allow."""
+    """Draw three or four releases of a message, oldest first. The rules of evolution allow all changes between them."""
     spec: dict[str, Any] = {"type": "data", "name": "FooData", "validVersions": "0-1", "flexibleVersions": "1+"}
     names = map("F{}".format, count())
     spec["fields"] = [_field(draw, names, "0+") for _ in range(draw(st.integers(1, 3)))]
@@ -223,13 +223,14 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                low = min(low + 1, before)  # releases without a common version can't reveal renames
+                # at least one version must be in both releases, because otherwise renames can't be recognized
+                low = min(low + 1, before)
                 continue
             high += step != "nothing"
             _change(draw, names, spec["fields"], step, high)
         valid = Versions(low, high)
         spec["validVersions"] = str(valid)
-        # Remove the fields that no valid version has, which TW310 would report.
+        # TW310 would report fields that no valid version has.
         spec["fields"] = [each for each in spec["fields"] if Versions.parse(each["versions"]) & valid]
         used = any(each["type"] == "[]Part" for each in spec["fields"])
         spec["commonStructs"] = [{"name": "Part", "versions": "0+", "fields": [field("P")]}] if used else []
@@ -245,7 +246,7 @@ def _field(draw: st.DrawFn, names: Iterator[str], versions: str) -> Spec:
 
 
 def _change(draw: st.DrawFn, names: Iterator[str], fields: list[Spec], step: str, version: int) -> None:
-    """Apply one change to the fields, in a new version."""
+    """Apply one random change of the kind `step` to the fields, in a new version."""
     plain = [each for each in fields if "tag" not in each and each["versions"].endswith("+")]
     index = draw(st.integers(0, len(fields)))
     if step == "add":

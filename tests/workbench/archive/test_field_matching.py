@@ -21,15 +21,15 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
 @pytest.mark.parametrize(
     ("newer", "older", "expected"),
     [
-        # Fields match by name, or by position if the names differ.
+        # Fields match by name. If the names differ, they match by position.
         (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
         (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
         (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
-        # Fields that are in no common version match by name only.
+        # Fields without a common version match only by name.
         (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
         (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
         (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
-        # A name at another position is another field.
+        # A field of the same name at another position is a different field.
         (
             data("1-2", field("New"), field("Old", "int8", versions="2+")),
             data("0-1", field("Old")),
@@ -41,7 +41,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
             data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
             {"A": "A", "S": "T"},
         ),
-        # If a version was redefined in place, positions prove nothing, so `Renamed` has no match.
+        # If a version was changed in place, positions prove nothing, and `Renamed` has no match.
         (
             data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
             data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),

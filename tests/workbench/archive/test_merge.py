@@ -18,7 +18,7 @@ def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str,
 
 
 def merge(newer: Spec, older: Spec) -> Spec:
-    """Return the merged spec, after checking that its versions encode to the same bytes as both specs."""
+    """Merge two specs, and check that each version of the result has the same bytes as before."""
     result = merged(newer, older)
     added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
     theirs = {version: text for version, text in wire_texts(older).items() if version in added}
@@ -33,15 +33,15 @@ def shown(spec: Spec) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "older", "versions", "fields"),
     [
-        # versions that were dropped
+        # Versions that one of the specs has dropped are added.
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # The newer spec contains everything and stays unchanged.
+        # A newer spec that has all versions stays as it is.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
         # The field was renamed.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # Fields that exist only in removed versions keep their position.
+        # Fields of dropped versions keep their positions among the others.
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
@@ -54,9 +54,9 @@ def shown(spec: Spec) -> list[str]:
             "0-2",
             ["A int32 0+", "Last int32 0", "New int32 2+"],
         ),
-        # Fields that no valid version has, in either spec, are dropped.
+        # Fields that are in no valid version of either spec are dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
-        # The range of a field changes only if necessary.
+        # A field's range changes only if it has to.
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
          ["A int32 0+", "B int32 2+"]),
         (data("2-3", field("A", versions="2+")), data("1-2", field("A", versions="1+")), "1-3", ["A int32 1+"]),
@@ -73,7 +73,7 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
 @pytest.mark.parametrize(
     ("newer", "older", "ranges"),
     [
-        # ranges in which a field is nullable, tagged or flexible
+        # Ranges of versions in which a field is nullable, tagged or flexible.
         ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
@@ -106,7 +106,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
         ({}, {}, {}),
         ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-        # A version that was unstable in the older release is stable in the newer release.
+        # A version that is unstable in the older spec is stable in the newer one.
         ({}, {"latestVersionUnstable": True}, {}),
         ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
         ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
@@ -245,7 +245,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
             data("0-2", field("N")),
             "FooData.n is at the position of a in one version, and of b in another",
         ),
-        # A tagged field can't become untagged.
+        # A tagged field can't become an ordinary field.
         (
             data("1-2", flexible="0+"),
             data("0-1", field("A", **TAG), flexible="0+"),

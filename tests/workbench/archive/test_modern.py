@@ -52,10 +52,11 @@ def test_a_key_of_two_types_is_two_keys() -> None:
 @pytest.mark.parametrize(
     ("specs", "component"),
     [
-        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),  # clients have no coordinators
-        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without a key
+        # clients have no coordinator records
+        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),
+        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without its key
         ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
-        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the new form
+        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the modern form
     ],
 )
 def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> None:

@@ -50,7 +50,7 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
         ("{} {}", {"TW113", "TW204"}),
         ("3 {}", {"TW109"}),
         (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
-        # Errors after a corrected slip are found, and nothing crashes.
+        # A corrected slip does not hide errors after it, and nothing crashes.
         (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
         (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
         (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),

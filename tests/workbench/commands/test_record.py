@@ -68,7 +68,7 @@ def port_of(process: "subprocess.Popen[str]") -> int:
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    """Return the frames without the lines for closed connections, whose position depends on the peer."""
+    """Return the recorded frames without lines for closed connections, whose positions vary."""
     found = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     return [row for row in found if row["dir"] != "close"]
 

@@ -28,7 +28,7 @@ FROM_THE_START = {name: spec for name, spec in RPCS.items() if name not in CUT}
 
 
 def message(*fields: Spec, **keys: Any) -> Spec:
-    """Return a request of versions 0-4, flexible from version 3 on, in normal form."""
+    """Return a request with versions 0-4 in normal form. It is flexible from version 3 on."""
     head = {"apiKey": 9, "type": "request", "name": "FooRequest", "validVersions": "0-4", "flexibleVersions": "3+"}
     return normal_form(head | {"fields": list(fields)} | keys)
 
@@ -55,8 +55,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # ends with the last plain version, as before
-        ("1-3", "1+"),  # continued after the last plain version
+        ("0-2", "0-2"),  # ends with the last version before the flexible ones, as in the spec
+        ("1-3", "1+"),  # continues after that version, so the draft leaves the range open
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),
@@ -78,7 +78,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
         ({"nullableVersions": "3+"}, {}),
         ({"flexibleVersions": "none"}, {}),
         ({"flexibleVersions": "4+"}, {}),
-        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged later, mandatory before
+        ({"taggedVersions": "3+", "tag": 0}, {}),  # an ordinary field before it was tagged in version 3
         ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
     ],
 )

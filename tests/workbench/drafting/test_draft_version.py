@@ -179,7 +179,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
-        # The draft is valid, because nothing uses the struct in version 4 yet.
+        # Valid, because nothing in version 4 uses the struct yet.
         (
             [
                 REQUEST
@@ -260,7 +260,7 @@ def test_versions_and_tags_in_a_lock_are_kept(tmp_path: Path) -> None:
         [SpecData("FooRequest.json", "", json.dumps(REQUEST | PLAIN | {"validVersions": "0-5"}).encode())],
         SpecOptions(),
     )
-    plan_drafts(folder, folder).apply()  # allowed, because version 4 is free
+    plan_drafts(folder, folder).apply()  # version 4 has not been released, so the draft may use it
     for place in (folder, tmp_path / "out"):
         with pytest.raises(SpecError, match="TW901"):
             plan_drafts(folder, place, released=[Baseline.of(known)])
@@ -287,7 +287,7 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # a file at the path of the last folder
+    (out / "inner").write_text("in the way")  # a file where the last folder would be created
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.*: can't be written"):
         plan.apply()

@@ -25,7 +25,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_of_many_partitions_remains() -> None:
-    """Check the rest: the topic has no name, no other partitions and no tagged fields, and there are no brokers."""
+    """Check what remains: one partition in one topic without a name or tagged fields, and no brokers."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)

@@ -59,13 +59,13 @@ def test_hover_texts(needle: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        # Version 0 is not flexible: an int16 length of 1, and the letter.
+        # Version 0 is not flexible, so it has an int16 length of 1, and the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # Books has a compact count of 1 + 1. The element is the int32 1, the cover's marker 1, compact bytes (length 1
-        # + 1, the byte 01), and empty tag sections of cover and book.
+        # Books: a compact count of 1 + 1, then one book: the int32 1, the cover (marker 1, compact length 1 + 1, the
+        # byte 01, empty tag section), and an empty tag section.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
-        # In a tag section: tag 0, 2 bytes, compact length 1 + 1, and the letter.
+        # A tagged field: tag 0, 2 bytes, a compact length of 1 + 1, and the letter.
         ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
     ],
 )

@@ -19,7 +19,7 @@ def frame(row: Any) -> bytes:
 
 
 def address(host: bytes, port: int) -> bytes:
-    """Return the last bytes of a host and the port after it, as all these responses encode them."""
+    """Return a host name and port in the form in which all these responses contain them."""
     return host + port.to_bytes(4, "big")
 
 

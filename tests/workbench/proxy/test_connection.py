@@ -32,7 +32,7 @@ def response(message: Any, version: int, number: int = 1) -> bytes:
 
 
 class Recording:
-    """A proxy with one connection, and its recording."""
+    """A proxy with one connection, and the frames that it records."""
 
     def __init__(self, registry: Any = None, **more: Any) -> None:
         self.frames: list[RecordedFrame] = []
@@ -155,7 +155,7 @@ def test_the_fallback_of_api_versions() -> None:
 
 
 def test_requests_without_a_response() -> None:
-    """Check a ProduceRequest with acks 0, which gets no response, so a later request may reuse its correlation ID."""
+    """Check ProduceRequests with acks 0. They get no response, so later requests may reuse their correlation IDs."""
     it = Recording()
     for number in (1, 1, 2):
         it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
@@ -289,7 +289,7 @@ def test_the_largest_frame() -> None:
 
 
 def test_address_fields() -> None:
-    """Check that brokers' fields are addresses, but not those of ACLs or of clients in groups."""
+    """Check that fields about brokers are taken for addresses, and similar fields of ACLs and group members are not."""
     found = {
         name: [*address_structs(kafka.registry[name])]
         for name in kafka.registry
@@ -321,7 +321,7 @@ FIND = [
 
 
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Check that responses are paired by order, and addresses are found in the protocol's messages."""
+    """Check a protocol without correlation IDs: responses are paired by order, and addresses are still found."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
     )

@@ -39,7 +39,7 @@ def peer() -> Generator[MockPeer]:
 
 
 def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
-    """Run a client against a proxy with a timeout, and return the proxy."""
+    """Run a client (`play`) against a proxy, and return the proxy. The client must finish within a minute."""
     frames: list[RecordedFrame] = []
     address = peer.address if isinstance(peer, MockPeer) else peer
     assert address is not None
@@ -215,7 +215,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
-    """Check a broker that advertises the proxy's own address: a new listener would lead back to the proxy."""
+    """Check a broker that advertises the proxy's address, for which a new listener would lead to the proxy itself."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
@@ -316,7 +316,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
-    """Check that a killed process leaves complete gzip members, so that the file is always readable."""
+    """Check that only complete gzip members are written, so that a killed process leaves a readable file."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
     while not (data := gzip.decompress(file.path.read_bytes())):
@@ -369,7 +369,7 @@ def test_file_on_a_full_disk_ends_with_a_complete_line_or_member(kind: str, open
             for _ in range(10):
                 process.stdin.write(piece)
                 process.stdin.flush()
-                time.sleep(0.6)  # longer than the delay for batching lines
+                time.sleep(0.6)  # longer than lines are delayed to be written together
         assert process.wait() == 1
     with opened(path, "rb") as lines:
         found = [json.loads(line)["hex"] for line in lines]

@@ -1,4 +1,4 @@
-"""Check the claims about kafka-python in docs/howto-fuzzing.md with the release named there, if installed."""
+"""Check what docs/howto-fuzzing.md says about the kafka-python release that it names, if that is installed."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs/howto-fuzzing.md").read_text(encoding="utf-8")
 INPUTS = re.findall(r"^- `((?:[0-9a-f]{2} ?)+)`", PAGE, re.MULTILINE)
-FINDINGS = [  # of the inputs on the page, in order
+FINDINGS = [  # one for each input on the page, in order
     "rejects valid bytes: error",
     "valid bytes raise AssertionError",
     "writes other bytes than it read",
