@@ -156,7 +156,7 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Check that strict decoding accepts what Kafka writes back unchanged, and lenient decoding all that Kafka reads."""
+    """Check that strict decoding accepts what Kafka writes back unchanged, and lenient decoding all it can read."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
