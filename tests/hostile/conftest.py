@@ -6,7 +6,7 @@ from tagwire import engine
 
 @pytest.fixture(params=("python", "native") if engine() == "native" else ("python",))
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run the test once per engine. Messages and formats are reset, so that they use the engine of this run."""
+    """Run the test once per engine. Messages and formats forget their earlier engine."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     forget_engine()
     return str(request.param)

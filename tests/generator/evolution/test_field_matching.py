@@ -12,7 +12,7 @@ def renamed(old: Schema, new: Schema) -> list[tuple[str, str]]:
 
 
 def struct(text: str) -> Schema:
-    """Return a schema with fields parsed from text such as `a:int8 b:uuid`."""
+    """Return a schema of fields such as `a:int8 b:uuid`."""
     return Schema(*(Field(name, type) for name, type in (word.split(":") for word in text.split())))
 
 
@@ -20,9 +20,9 @@ def struct(text: str) -> Schema:
     ("old", "new", "pairs"),
     [
         ("a:int8 x:int8 b:int8", "a:int8 y:int8 b:int8", [("x", "y")]),
-        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # y has other neighbors than x had
-        ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed, and z was renamed to y
-        ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # types that differ only in signedness match
+        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # other neighbors
+        ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed
+        ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signedness may differ
         ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both hold any 16 bytes
         ("x:bytes[16]", "y:bytes[8]", []),
         ("x:int64", "y:float64", []),

@@ -16,10 +16,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that lowers the chunk size for building and converting.
-
-    Of eleven records, one, two or none remain after the last full chunk.
-    """
+    """Return a function that lowers the chunk size. Of eleven records, the last chunk has one, two, or none."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)

@@ -11,7 +11,7 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 
 
 def record_sets() -> list[tuple[bool, bytes]]:
-    """Return all captured record sets that are not empty, each with a flag: True if a consumer fetched it."""
+    """Return all captured record sets that are not empty, with True for fetched sets."""
     found: list[tuple[bool, Any]] = []
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -35,7 +35,7 @@ def test_all_are_read() -> None:
             records += sum(1 for _ in batch)
             end += batch.size
             assert batch.encode() == data[end - batch.size : end]
-        # A fetched set may end with a partial batch, where the broker reached the client's size limit.
+        # A broker may cut off the last batch, at the client's limit.
         assert end == len(data) or (is_fetched and end < len(data))
     assert records == RECORDS
     assert {magic for magic, _ in seen} == {0, 1, 2}

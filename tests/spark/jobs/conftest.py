@@ -9,9 +9,9 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the units of jobs in this process instead of on workers, one after another."""
+    """Run the units of jobs one after another in this process."""
 
-    from tagwire_spark.errors import refusal  # imported here, because it requires pyspark
+    from tagwire_spark.errors import refusal  # needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)
