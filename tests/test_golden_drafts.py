@@ -48,8 +48,7 @@ def request_v9(length: Any) -> str:
     return (
         f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 4 bytes: string length 2, "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
-        # origin, tag 256, 12 bytes: its own empty buffer (1 byte), host "h" (2 + 1 bytes), hops: count 1, 3 (4 + 4
-        # bytes)
+        # origin, tag 256, 12 bytes: its own empty buffer (1), host "h" (2 + 1), hops with count 1 and element 3 (4 + 4)
         f"{length(12)} 0100 00 0001 68 00000001 00000003"
         f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 5 bytes: length 1, ff
         "00"  # end of the message's buffer
@@ -86,8 +85,8 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # The message's buffer: user_agent (length, tag 1, "ab"), end. foos: count 2; foos[0]: empty buffer, baz 7;
-        # foos[1]: buffer with bar (length, tag 1, "x"), end, baz -1.
+        # The message's buffer has user_agent (length, tag 1, "ab") and an end byte. Two foos follow their count:
+        # foos[0] is an empty buffer and baz 7; foos[1] is a buffer with bar (length, tag 1, "x"), its end, and baz -1.
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),

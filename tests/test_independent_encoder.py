@@ -98,7 +98,7 @@ def test_it_writes_the_test_messages_as_kafka_does() -> None:
     assert (tried, differ) == (18, [])
 
 
-# The draft's FooResponse, computed by hand. Each buffer entry is a length, tag and value; the length 0 ends the buffer.
+# The draft's FooResponse, computed by hand. A buffer entry is a length, tag and value; a length of 0 ends the buffer.
 USER_AGENT = {"userAgent": "ab", "foos": [{"baz": 7}, {"bar": "x", "baz": -1}]}
 DRAFT_VECTORS = [
     pytest.param(

@@ -105,7 +105,7 @@ def _is_used_up(value: Any) -> bool:
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are deeply equal. Objects without a comparison need only be of the same class."""
+    """Return whether two results are deeply equal. Objects that define no comparison are equal if their classes are."""
     if one is other:
         return True
     if type(one) is not type(other):

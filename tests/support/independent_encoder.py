@@ -203,7 +203,7 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """Return a value in which every field of the version is set. All values (except bools) differ, also from defaults.
+    """Return a value in which every field of the version is set. No value is a default; all but bools are distinct.
 
     Numbers count up from a pattern that shows their width (int8s wrap after 126). Arrays have two elements.
     """

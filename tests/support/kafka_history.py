@@ -36,9 +36,9 @@ class Alarm(NamedTuple):
     what: str
 
 
-# What Kafka's checker finds between the releases from 3.0 to the trunk of October 2024 (1eb7644). The checker is from
-# that commit, with one word changed to fix a crash. RequestHeader is omitted, because the checker rejects it in every
-# release.
+# What Kafka's checker finds between the releases from 3.0 to the trunk of October 2024 (1eb7644).
+# The checker is from that commit, with one word changed to fix a crash.
+# RequestHeader is omitted, because the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),

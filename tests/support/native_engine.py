@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make record formats, and messages used with the Python engine, choose their engine again, which they cache."""
+    """Make record formats, and messages used with the Python engine, forget their engine and choose it again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

@@ -161,7 +161,7 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
 
 
 def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
-    """Check that version 0 takes 4 bytes for the ID and 4 for no stops, and version 1 has no size.
+    """Check the default sizes: version 0 takes 4 bytes for the ID and 4 for an empty array, version 1 has none.
 
     Version 1 requires an alternative of a union, so a default message can't be encoded.
     """

@@ -92,7 +92,7 @@ def test_dump_with_messages(logs: Path) -> None:
     } == {"abort"}
     code, out, _ = run("dump", logs / "kafka4" / "__transaction_state-0", "--messages")
     assert code == 0 and '{"type": "TransactionLog"' in out.splitlines()[0]
-    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # the spelling of kafka-dump-log.sh
+    assert '"transactionStatus": "Ongoing"' in out.splitlines()[1]  # spelled as in the output of kafka-dump-log.sh
     assert '"transactionStatus": 1' in json.dumps(rows("dump", logs / "kafka4" / "__transaction_state-0", "--messages"))
     _, out, _ = run("dump", logs / "kafka4" / "__cluster_metadata-0", "--messages")
     assert '"securityProtocol": "PLAINTEXT"' in out and '"resourceType": 4' not in out

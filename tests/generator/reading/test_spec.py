@@ -273,12 +273,12 @@ TAGGED = '"taggedVersions": "1+", "tag"'
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        # A, which can't be read, has the tag that is missing from B's sequence, so the gap is not reported.
+        # A field that can't be read may have tag 0, so tag 1 of B is not reported as leaving a gap.
         (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # taggedVersions requires a tag, and a field requires versions. An unreadable key is not reported as missing.
+        # A key whose value can't be read is not also reported as missing, although taggedVersions requires a tag.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
         # A type, range or default that can't be read causes a single error, without follow-up errors.

@@ -120,7 +120,7 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 
 
 def test_deleted_struct_is_reported_as_missing() -> None:
-    """Check that a deleted default struct is an error, but one that was never accessed is not. Both slots are empty."""
+    """Check that a deleted default struct is an error, although one that was never accessed has an empty slot, too."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

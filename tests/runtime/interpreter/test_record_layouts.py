@@ -135,8 +135,8 @@ RECORD: dict[str, Any] = {
     "headers": ({"key": "h", "value": None},),
 }
 
-# The record without its attributes takes 11 bytes: timestampDelta 0 -> 00, offsetDelta 0 -> 00, key of 1 byte -> 02
-# 'k', value of 2 bytes -> 04 'vv', 1 header -> 02, its key of 1 byte -> 02 'h', its null value (-1) -> 01.
+# The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', ...
+# ... and one header: the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
 # With attributes, the record takes 12 bytes: length 24 zig-zag = 18. Without: length 22 zig-zag = 16.
 RECORD_V2 = "18 00" + BARE
@@ -165,8 +165,8 @@ V2_VALUE = {
     "body": body(magic=2, attributes=0, base_timestamp=300, max_timestamp=300, records=({"attributes": 0, **RECORD},)),
 }
 
-# v3: 4 + 1 + 4 + 2 + 1 (lastOffsetDelta) + 2 (baseTimestamp 300 = ac 02) + 1 (maxTimestampDelta) + 8 + 2 + 4 + 4 = 33
-# bytes before the record of 12 bytes, so batchLength is 45 = 2d.
+# v3: 4 + 1 + 4 + 2 + 1 (lastOffsetDelta) + 2 (baseTimestamp 300 = ac 02) + 1 (maxTimestampDelta) + 8 + 2 + 4 + 4 = 33.
+# The record of v3 takes 12 bytes after these 33 bytes, so batchLength is 45 (hex 2d).
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}
@@ -178,8 +178,8 @@ V3_VALUE = {
     ),
 }
 
-# v3 with attributes in its record and without a timestamp: -1 as an unsigned 64-bit varint is ff nine times and 01, 10
-# bytes instead of 2. So batchLength is 33 + 8 + 13 = 54 = 36.
+# v3 with attributes in its record and without a timestamp: batchLength is 33 + 8 + 13 = 54 (hex 36).
+# The missing timestamp, -1 as an unsigned 64-bit varint (ff nine times and 01), takes 10 bytes instead of 2.
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -195,8 +195,8 @@ V3_LONG_VALUE = {
     ),
 }
 
-# KIP-82's proposal with int32 header keys: if bit 4 of the attributes is set, the message contains the total length of
-# its headers in bytes, then the headers, without a count.
+# KIP-82's proposal with int32 header keys: bit 4 of the attributes is set if the message has headers.
+# The headers follow their total length in bytes. They have no count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
 KIP82 = Layout(
     "message kip82-int",
@@ -337,8 +337,7 @@ def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80
     body["records"] = [{k: v for k, v in record.items() if k != "attributes"} for record in body["records"]]
     data = encode(V3, {"base_offset": 33, "body": body})
-    # v3 saves 2 bytes for batchLength, 3 for lastOffsetDelta, 2 for baseTimestamp, 7 for maxTimestamp, and 1 for each
-    # of the 4 records.
+    # v3 saves 2 (batchLength) + 3 (lastOffsetDelta) + 2 (baseTimestamp) + 7 (maxTimestamp) bytes, and 1 per record.
     assert len(real_batch()) - len(data) == 2 + 3 + 2 + 7 + 4
     assert read(V3, data)["body"]["max_timestamp_delta"] == body["max_timestamp_delta"]
 

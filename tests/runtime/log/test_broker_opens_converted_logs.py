@@ -94,7 +94,7 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
-    """Rewrite a topic that the broker created with the code that Spark would call, in this process."""
+    """Rewrite a topic that the broker created. The code is that of the Spark sink, but runs in this process."""
     from tagwire_spark.log_read.query import log_query
     from tagwire_spark.log_read.rows import full_schema, rows_of
     from tagwire_spark.log_read.splits import plan

@@ -36,7 +36,10 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default with its active segment. Check that the output is valid and no longer changes."""
+    """Compact a partition, by default with its active segment. Check that the output is valid.
+
+    Compacting the output again must change nothing.
+    """
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))

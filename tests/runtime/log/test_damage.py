@@ -43,7 +43,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a batch with a wrong length, other batches in place of its last record's value, and a header count."""
+    """Return a batch with a wrong length, whose last record's value would be other batches before a header count."""
     return endless(first) + b"".join(batches) + b"\0"
 
 

@@ -61,7 +61,7 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sum_check, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
-    # count the Python search; the native search costs the same at every position
+    # forces the Python search, whose cost is counted; the native search costs the same at every position
     monkeypatch.setattr(Scan, "search", None)
     costs, decoded, batch = [], list[int](), Scan.batch
 

@@ -315,7 +315,7 @@ def test_files_next_to_segments(logs: Path) -> None:
 def test_position_of_an_invalid_record(tmp_path: Path) -> None:
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
-    batch[61] = 0x70  # the length of the record
+    batch[61] = 0x70  # overwrites the length of the record
     batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(whole + batch)

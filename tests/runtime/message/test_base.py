@@ -94,7 +94,8 @@ def test_slots_and_no_hash() -> None:
 
 
 def test_copy_replace() -> None:
-    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))  # a function since Python 3.13
+    # `copy.replace` exists since Python 3.13
+    replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))
     assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
     with pytest.raises(TypeError):
         replace(MESSAGE, nothing=1)

@@ -37,8 +37,8 @@ def test_the_layouts_are_those_of_the_released_versions(name: str, draft: Module
         assert cls.header_version(version) == (1 if name.endswith("Request") else 0)
 
 
-# A message: offset 8, size 46 (kip82-int) or 25 (kip87), checksum, magic 2, attributes (bit 4: has headers; bit 5:
-# tombstone), timestamp 300, key "k", in kip82-int the headers {1: "a", 2: ""}, value "vv".
+# Each message has offset 8, size 46 or 25, checksum, magic 2, attributes, timestamp 300, key "k", and value "vv".
+# kip82-int has attribute bit 4, and the headers {1: "a", 2: ""} before the value. kip87 has bit 5 (tombstone).
 KIP82_INT = (
     "0000000000000008 0000002e be0f1663 02 10 000000000000012c 00000001 6b"
     "00000011 00000001 00000001 61 00000002 00000000 00000002 7676"

@@ -19,9 +19,8 @@ from tagwire.records import format_names, format_of, read_batches
 NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
-# A record of magic 2 and 3 without its length and attributes takes 11 bytes: timestampDelta 0 -> 00, offsetDelta 0 ->
-# 00, key of 1 byte -> 02 6b, value of 2 bytes -> 04 7676, 1 header -> 02, its key of 1 byte -> 02 68, its null value
-# (-1) -> 01.
+# A record of magic 2 or 3 without its length and attributes takes 11 bytes; all its numbers are zig-zag varints.
+# These are timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header: count 02, key 02 68, null 01.
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -109,9 +108,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # size: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4: 41
-    # bytes; the message has attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3: 12 bytes = 0c; with
-    # the message's length byte, 41 + 13 = 54 = 36
+    # The header: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4.
+    # The message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3, so its length is 12 = 0c.
+    # The total size is 41 bytes of header, a length byte, and 12 bytes of message: 54 = 36.
     (
         "kip82-str",
         "a header",
@@ -156,8 +155,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ),
         },
     ),
-    # epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4: 49 bytes;
-    # the record with attributes takes 12 bytes (zig-zag 18) after its length byte: 49 + 13 = 62 = 3e
+    # 49 bytes: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4.
+    # The record with attributes takes 12 bytes (zig-zag 18) after its length byte, so the length is 49 + 13 = 62 = 3e.
     (
         "v2",
         "a record",
@@ -173,9 +172,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # batchLength 1, epoch 4, magic 1, crc 4, attributes 2 (bit 7), lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
-    # maxTimestampDelta 1, producer 14, count 4: 33 bytes without batchLength; the record without attributes takes 11
-    # bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d
+    # The first fields: batchLength 1 (not counted), epoch 4, magic 1, crc 4, attributes 2 (bit 7), lastOffsetDelta 1.
+    # More fields, up to 33 bytes: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
+    # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d.
     (
         "v3",
         "a record",
@@ -191,8 +190,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # attributes in the record (13 bytes); no timestamp: -1 as unsigned 64 bits is ff nine times and 01; 33 + 8 + 13 =
-    # 54 = 36
+    # The record has attributes (13 bytes). No timestamp is -1, in unsigned 64 bits ff nine times and 01: 8 bytes more.
+    # The length is 33 + 8 + 13 = 54 = 36.
     (
         "v3",
         "attributes, no timestamp",

@@ -68,7 +68,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the fast path exists only once a builder was used
+    built({}, RECORDS[0], quickly=False)  # the first use of a builder installs the fast path
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

@@ -42,7 +42,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create a broker's folder: two partitions (one with a log start offset), a future and a deleted one, two files."""
+    """Create a broker's folder with two partitions (one has a log start offset), a future one, and a deleted one."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))

@@ -97,7 +97,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # the partition columns need no options
+    table = pq.read_table(tmp_path / "parquet")  # pyarrow finds the partition columns without options
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"

@@ -129,7 +129,7 @@ def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_pat
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Plan and read as workers do, which receive their units as JSON. Return the offsets of the rows."""
+    """Plan and read like workers, which receive their units as JSON. Return the offsets that are read."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

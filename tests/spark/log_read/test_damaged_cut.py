@@ -134,7 +134,7 @@ def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path)
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
-    """Check PERMISSIVE mode: only this batch is missing, even if its wrong offset is beyond the requested range."""
+    """Check PERMISSIVE mode: a wrong base offset, even one beyond the requested range, hides only its own batch."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):

@@ -61,8 +61,8 @@ def test_hover_texts(needle: str, expected: list[str]) -> None:
     [
         # Version 0 is not flexible, so it has an int16 length of 1, and the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # Books: a compact count of 1 + 1, then one book: the int32 1, the cover (marker 1, compact length 1 + 1, the
-        # byte 01, empty tag section), and an empty tag section.
+        # Books has a compact count of 1 + 1. Its book has the int32 1, a cover, and an empty tag section.
+        # The cover has the marker 1, a compact length of 1 + 1, the byte 01, and an empty tag section.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
         # A tagged field: tag 0, 2 bytes, a compact length of 1 + 1, and the letter.
