@@ -59,7 +59,7 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares a call with a module, which each thread imports itself."""
+    """Return a function that prepares `call` with a module. Each thread imports the module itself."""
     return lambda: lambda: call(import_module(module))
 
 

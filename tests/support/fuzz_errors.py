@@ -102,7 +102,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # also catch errors that should not occur here: they are differences
+    except Exception as error:  # errors that should not occur here count as differences, too
         return type(error), str(error), vars(error), None
 
 

@@ -64,7 +64,7 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
-    """Return the specs of each release, converted to the current form."""
+    """Return the specs of each release, converted to the current format of specs."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]

@@ -68,7 +68,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return the parts of a batch to compare. Cleaners convert old formats to v2, so only records are compared."""
+    """Return the parts of a batch to compare: for old formats, which cleaners convert to v2, only the records."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"

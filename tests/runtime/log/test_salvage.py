@@ -128,7 +128,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_value_that_contains_a_batch(damaged: Damaged) -> None:
-    """Check a damaged batch whose value contains a valid batch with plausible offsets, as in a topic of captures."""
+    """Check a damaged batch whose value contains a valid batch with offsets that fit the log, as in captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))

@@ -236,7 +236,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit one write between the check and the link of another. Rows without offsets are then appended after it."""
+    """Check a commit between another write's check and its link. Rows without offsets are then appended after it."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     row = (

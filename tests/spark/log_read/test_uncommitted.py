@@ -109,7 +109,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
-    """Check that damage in the last segment, after the requested range, is ignored, and is an error otherwise."""
+    """Check that damage is ignored only if it is in the last segment and after the requested range."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -189,7 +189,7 @@ class Looked(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check random transactions. They may overlap, as in a damaged log or an index that contradicts its log."""
+    """Check look-ups in random transactions. They may overlap, as in a damaged log or with a wrong index."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -55,8 +55,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # ends with the last version before the flexible ones, as in the spec
-        ("1-3", "1+"),  # continues after that version, so the draft leaves the range open
+        ("0-2", "0-2"),  # this range already ends before the versions that are cut
+        ("1-3", "1+"),  # this range continues in the versions that are cut, so it becomes open
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),
@@ -78,7 +78,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
         ({"nullableVersions": "3+"}, {}),
         ({"flexibleVersions": "none"}, {}),
         ({"flexibleVersions": "4+"}, {}),
-        ({"taggedVersions": "3+", "tag": 0}, {}),  # an ordinary field before it was tagged in version 3
+        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the versions that are cut, so both keys are removed
         ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
     ],
 )
