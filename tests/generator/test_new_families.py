@@ -138,7 +138,7 @@ BYTES = {
     # Fields in order: plain, number, gone, many (count 2 and its elements), given.
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
     # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields.
-    # The two tagged fields are tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
+    # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
     # Fields in order: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),

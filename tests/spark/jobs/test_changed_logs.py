@@ -49,7 +49,7 @@ def test_segments_swapped_after_the_listing(
 
     monkeypatch.setattr(module, "run_units", changing)
     if is_lasting:
-        monkeypatch.setattr("tagwire_spark.jobs.compact.TASK_BYTES", -1)  # a task for each segment
+        monkeypatch.setattr("tagwire_spark.jobs.compact.TASK_BYTES", -1)  # makes a task of each segment
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*/t-0/0.*changed while it was read, so read it"):
             JOBS[name](tmp_path / "logs", tmp_path / "out")
         assert len(runs) == 3 and not (tmp_path / "out").exists()

@@ -81,7 +81,10 @@ spark.stop()
 
 
 def test_environment_in_an_archive(tmp_path: Path) -> None:
-    """Check client mode. The interpreter works only next to its `env`, as if driver and executor were two machines."""
+    """Check client mode with an environment in an archive.
+
+    The interpreter works only next to its `env`, as if driver and executor were two machines.
+    """
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     interpreter = tmp_path / "env" / "bin" / "python"
