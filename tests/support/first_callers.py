@@ -64,7 +64,7 @@ def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Calla
 
 
 def subclassed(message: Any) -> bytes:
-    """Create an object of a new subclass and return its bytes. Another thread may just bind the base class's methods."""
+    """Create an object of a new subclass and return its bytes. Another thread may be binding the base's methods."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)

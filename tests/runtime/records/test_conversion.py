@@ -248,7 +248,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
-    """Check a null value without the tombstone flag: readers and conversions keep it, but producers can't write it."""
+    """Check a null value without the tombstone flag. Readers accept such a record, but producers can't write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
         build([record], format, compression=codec)

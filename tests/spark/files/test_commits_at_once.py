@@ -100,7 +100,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
 
 
 def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a commit that another process finishes before the writer reads `_SUCCESS`, the list of finished commits."""
+    """Check a commit that another process finishes before the writer reads `_SUCCESS`, which marks it as done."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
