@@ -102,7 +102,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Give tagwire the cleaner's checkpoint, up to which a cleaner removes the tombstones of old formats."""
+    """Pass the cleaner's checkpoint to tagwire: in old formats, a cleaner removes tombstones only before it."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"

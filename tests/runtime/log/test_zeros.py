@@ -35,7 +35,10 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Return whole and truncated batches among zeros and other bytes. Batches begin with zeros, too (the offset)."""
+    """Return whole and truncated batches, zeros, and other bytes in random order.
+
+    The zeros may also continue in the offset with which the next batch begins.
+    """
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))

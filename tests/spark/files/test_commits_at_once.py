@@ -188,7 +188,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
 def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Check that exactly those writes are complete whose writers reported no failure."""
+    """Check that a write is complete if, and only if, its writer reported no failure."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

@@ -189,7 +189,7 @@ class Looked(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check look-ups in random transactions. They may overlap, as in a damaged log or with a wrong index."""
+    """Check look-ups in random transactions, which may overlap as in a damaged log or a wrong index."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]
