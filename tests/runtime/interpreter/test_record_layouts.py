@@ -165,8 +165,8 @@ V2_VALUE = {
     "body": body(magic=2, attributes=0, base_timestamp=300, max_timestamp=300, records=({"attributes": 0, **RECORD},)),
 }
 
-# v3: 4 + 1 + 4 + 2 + 1 (lastOffsetDelta) + 2 (baseTimestamp 300 = ac 02) + 1 (maxTimestampDelta) + 8 + 2 + 4 + 4 = 33.
-# The record of v3 takes 12 bytes after these 33 bytes, so batchLength is 45 (hex 2d).
+# v3 has 4 + 1 + 4 + 2 + 1 + 2 + 1 + 8 + 2 + 4 + 4 = 33 bytes between batchLength and the record of 12 bytes.
+# Shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1. batchLength is 45 (hex 2d).
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}

@@ -21,7 +21,7 @@ def resealed(data: bytes) -> bytes:
 
 
 def endless(first: int) -> bytes:
-    """Return a batch with a length (at byte 8) beyond the end of every file here; readers must search for the next."""
+    """Return a batch with a length (at byte 8) beyond the end of the file, so readers must search for the next."""
     return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
 
 
@@ -43,7 +43,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a batch with a wrong length, whose last record's value would be other batches before a header count."""
+    """Return a damaged batch with other batches where its last record's value would be, then a header count of 0."""
     return endless(first) + b"".join(batches) + b"\0"
 
 

@@ -186,7 +186,7 @@ def test_value_without_a_version_is_an_error(call: str) -> None:
 
 
 def test_empty_values_and_missing_versions(spark: "SparkSession") -> None:
-    """Check that an empty value is reported as a truncated message, and a null version as an error, by row."""
+    """Check that an empty value (a truncated message) and a null version each cause an error in their own row."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"])
