@@ -27,7 +27,8 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]  # test modules must be sent to workers, which can't import them
+# Workers can't import test modules, so the module is sent to them by value.
+cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc"),
