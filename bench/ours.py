@@ -19,7 +19,7 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # does not need an installed package
+        return str(import_module("tagwire").__version__)  # works even if the package is not installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")

@@ -84,7 +84,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether Kafka reads all bytes of a mutation and writes equal bytes."""
+    """Return whether Kafka reads a mutated message to the end and writes the same bytes back."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 

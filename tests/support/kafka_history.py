@@ -139,7 +139,7 @@ _SEVERITIES: Final = {
     "wire": "the bytes of these versions changed",
     "semantic": "the bytes stayed the same, but their meaning changed",
     "source": "the bytes stayed the same, but code or JSON that uses these messages must change",
-    "policy": "messages or versions were removed, or versions changed that were not stable yet",
+    "policy": "messages or versions were removed, or versions that were not yet stable changed",
 }
 
 _REWORDED: Final = (

@@ -1,4 +1,4 @@
-"""Make random paths and new values, and compute rewrites by decoding, changing and encoding messages."""
+"""Generate random paths and new values; compute the expected rewrites by decoding, changing and encoding messages."""
 
 from random import Random
 from typing import Any

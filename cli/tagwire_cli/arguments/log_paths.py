@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in and below folders, and files as segments. Raises LogPathError for empty folders."""
+    """Yield every partition in these folders or their subfolders; a path to a file is yielded as a segment. Raises LogPathError for empty folders."""
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:

@@ -128,7 +128,7 @@ def require_headers(registry: "Registry") -> None:
 
 
 def require_version(message: "type[Message]", version: int) -> None:
-    """Raise click.BadParameter, which lists the supported versions, if a message does not have this version."""
+    """Raise click.BadParameter, listing the supported versions, if the message has no such version."""
     if version not in message.VERSIONS:
         supported = f"supported versions are {message.VERSIONS}"
         raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")

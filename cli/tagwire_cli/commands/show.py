@@ -164,7 +164,7 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """Convert versions of a shared struct to versions of the message."""
+    """Return the versions of the message that use these versions of a shared struct."""
     return versions if around is None else around.within(versions)
 
 

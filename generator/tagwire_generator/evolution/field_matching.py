@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Return whether two types have the same bytes, ignoring names, nullability, lengths and tagged fields."""
+    """Return whether two types have the same wire layout, ignoring names, nullability, lengths and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):

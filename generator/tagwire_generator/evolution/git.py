@@ -63,7 +63,7 @@ def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePo
 
 def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
     if not str(name).isprintable():
-        raise SpecError(f"{str(name)!r}: the file name has a character that can't be printed; rename the file")
+        raise SpecError(f"{str(name)!r}: the file name contains a non-printable character; rename the file")
     if len(name.relative_to(inside).parts) > 2:
         raise SpecError(
             f"{name}: nested too deeply; a spec belongs in the folder of specs or in a subfolder named after "

@@ -113,7 +113,7 @@ def _component(parts: tuple[str, ...], place: str) -> str:
 def _named(path: Path) -> Path:
     # The first line of a generated module contains the path. A line break in the path would begin a line of code.
     if not path.name.isprintable():
-        raise SpecError(f"{str(path)!r}: the file name has a character that can't be printed; rename the file")
+        raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise SpecError(
             f"{path}: a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)

@@ -1,1 +1,1 @@
-"""The syntax of specs: parse text with positions, validate it by JSON Schema, and write canonical text."""
+"""Spec syntax: parse text while keeping positions, validate it against a JSON Schema, and write canonical text."""

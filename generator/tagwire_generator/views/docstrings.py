@@ -116,7 +116,7 @@ def sentences(*texts: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a description as it is written in a docstring: escaped, wrapped, with lines indented by four."""
+    """Return a description formatted for a docstring: escaped, wrapped, and indented by four spaces."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
     return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

@@ -257,7 +257,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield a partition's segments, except those that can't have requested rows according to their file names.
+    """Yield a partition's segments, skipping those whose file names show that they can't contain requested rows.
 
     Raises PipelineError, LogError.
     """

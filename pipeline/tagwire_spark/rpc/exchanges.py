@@ -212,7 +212,7 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
 # Read captured frames from files, in capture order.
 #
 # `tagwire.captures` reads JSON lines and network captures; this module also reads Parquet files.
-# A row in Parquet has the fields of a JSON line, but may have the frame as bytes in `data` instead of `hex`.
+# A Parquet row has the fields of a JSON line, but the frame may be in `data` as bytes instead of in `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000

@@ -91,7 +91,7 @@ class FileBytes:
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Return `size` bytes from `start` on. Raises LogPathError if the file was truncated."""
+        """Return `size` bytes starting at `start`. Raises LogPathError if the file was truncated."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -101,7 +101,7 @@ class FileBytes:
         if len(data) < size:
             end = start + len(data)
             raise LogReadError(
-                f"{self._path}: the file was cut while it was read: it had {count(self._size, 'byte')}, and now ends at"
+                f"{self._path}: the file was truncated while it was read: it had {count(self._size, 'byte')}, and now ends at"
                 f" byte {end} or before; read it again"
             )
         return data

@@ -176,7 +176,7 @@ class Format:
         return none if name is None else int(header[name])
 
     def unnamed_bits(self, attributes: int) -> int:
-        """Return those attribute bits of a batch or message that have no name."""
+        """Return the attribute bits of a batch or message that have no name."""
         for group in self.bits.values():
             attributes &= ~group.mask
         return attributes

@@ -110,7 +110,7 @@ def test_a_name_that_can_not_be_printed(repository: Path) -> None:
     (repository / "specs" / "line\nbreak.json").write_text("x")
     git(repository, "add", "-A")
     git(repository, "commit", "-m", "three")
-    with pytest.raises(SpecError, match="can't be printed"):
+    with pytest.raises(SpecError, match="non-printable character"):
         specs_at("HEAD", repository / "specs")
 
 

@@ -83,7 +83,7 @@ def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: st
         text=True,
     )
     assert run.returncode == 0, run.stderr[-2000:]
-    assert "was cut while it was read" in run.stdout
+    assert "was truncated while it was read" in run.stdout
     assert str(segment) in run.stdout
 
 

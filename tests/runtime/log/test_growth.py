@@ -187,7 +187,7 @@ _COMMANDS = {
 @pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_memory_of_many_small_records(command: str, tmp_path: Path) -> None:
-    """Check the memory for 200,000 records of 7 bytes: 1.4 MB decompressed, but at least 22 MB as Python objects."""
+    """Check memory use for 200,000 seven-byte records: 1.4 MB decompressed, but at least 22 MB as Python objects."""
     small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
     large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]

@@ -49,7 +49,7 @@ def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
         return read(self, start, size)
 
     monkeypatch.setattr(FileBytes, "read", cut)
-    with pytest.raises(TagwireError, match="was cut while it was read"):
+    with pytest.raises(TagwireError, match="was truncated while it was read"):
         for split in splits:
             list(rows_of(split, query, full_schema(query)))
 

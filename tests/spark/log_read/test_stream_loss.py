@@ -169,7 +169,7 @@ def test_a_file_that_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch, tm
     reader = stream(tmp_path, failOnDataLoss="false")
     [task] = reader.partitions({}, {"t": {"0": 5}})
     monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: b"")
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*was cut while it was read"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*was truncated while it was read"):
         list(reader.read(task))
 
 

@@ -154,7 +154,7 @@ class Workspace:
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
-        """Return the content of a file in the format of `tagwire fmt`.
+        """Return the file's content as `tagwire fmt` would format it.
 
         Raises SpecError for a spec with errors, and if formatting would lose a comment.
         """

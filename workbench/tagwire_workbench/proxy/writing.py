@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the size and line of each complete frame in these bytes, and remove these frames from them."""
+    """Yield the size and output line of each complete frame in a buffer, removing the frame from the buffer."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))

@@ -232,7 +232,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Write a builder's first record in C. Return False if C can't write it."""
+    """Write a builder's first record with the C code. Return False if the C code can't write it."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)

@@ -337,7 +337,7 @@ cdef dict good_arrays(const tw_reader *r, int64_t most):
 
 
 cdef inline object taken(PyObject *value):
-    """Take over a new reference. If `value` is NULL, raise the exception that is set."""
+    """Take ownership of a new reference. If `value` is NULL, raise the pending exception."""
     if value == NULL:
         reraise()
     result = <object>value

@@ -65,7 +65,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* Read a number of an integer kind. A uint64 is returned as the int64 with the same bits. */
+/* Read an integer of the given kind. A uint64 is returned as the int64 with the same bits. */
 static inline int64_t tw_get_int(int kind, const uint8_t *p)
 {
     switch (kind) {
