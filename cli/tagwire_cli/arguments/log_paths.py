@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield every partition in these folders or their subfolders; a path to a file is yielded as a segment. Raises LogPathError for empty folders."""
+    """Yield every partition in these folders or their subfolders; files are yielded as segments.
+
+    Raises LogPathError for empty folders.
+    """
     from tagwire.log import LogPathError, Segment, find_partitions
 
     for path in paths:

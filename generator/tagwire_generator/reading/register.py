@@ -79,7 +79,7 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """Return the registers among spec texts. Errors are not raised here; they are reported when each register file is checked."""
+    """Return the registers among spec texts. Errors are reported when each register file is checked."""
     return _found(("", data) for data in texts)
 
 

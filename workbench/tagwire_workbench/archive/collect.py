@@ -213,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging would change the wire format of a version. `text` describes the version's wire format in `release`."""
+    """Raise SpecError if merging would change a version. `text` describes the version's wire format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(
