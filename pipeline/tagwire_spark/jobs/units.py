@@ -42,7 +42,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the existing segments. With `metadata`, the snapshots of a metadata log come first. Raises LogPathError."""
+        """List the existing segments, with `metadata` after the snapshots of a metadata log. Raises LogPathError."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
