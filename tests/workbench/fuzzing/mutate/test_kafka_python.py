@@ -36,7 +36,7 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("fuzz_kafka_python")
 
 
-@pytest.mark.parametrize(("data", "finding"), zip(INPUTS, FINDINGS, strict=True))
+@pytest.mark.parametrize(("data", "finding"), [*zip(INPUTS, FINDINGS, strict=True)])
 def test_findings(harness: Any, data: str, finding: str) -> None:
     assert harness.finding(bytes.fromhex(data)) == finding
     with pytest.raises(AssertionError, match=re.escape(finding)):
