@@ -26,7 +26,7 @@ class Tagwire(Library):
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields, including those of other versions, whose defaults users also see."""
+        """Return a function that reads all fields, including fields of other versions, which have their defaults."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 

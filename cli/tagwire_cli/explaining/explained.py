@@ -28,7 +28,7 @@ class Explained(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """The reason why the command exits with status 1; empty if there was no error."""
+        """Why the command exits with status 1; empty if it succeeded."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)

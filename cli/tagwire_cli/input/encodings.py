@@ -133,7 +133,7 @@ def _dump(text: str) -> bytes:
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
     if _WORDS.match(text):
-        raise InputError(f"dump input: 16-bit words, whose byte order depends on the machine; {_SINGLE_BYTES}")
+        raise InputError(f"dump input: expected bytes, got 16-bit words of unknown byte order; {_SINGLE_BYTES}")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):

@@ -83,8 +83,8 @@ def print_error(error: TagwireError) -> int:
         print_problems(problems, err=True)
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
-        said = re.sub(r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{place}{error}")
-        say_error(said)
+        text = re.sub(r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{place}{error}")
+        say_error(text)
     return 2 if isinstance(error, (EngineError, SettingsError, MissingExtraError, UnreadableFileError)) else 1
 
 

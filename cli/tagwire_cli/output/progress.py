@@ -1,7 +1,7 @@
 """Draw progress bars on standard error, if it is a terminal.
 
 Output may go to the same terminal. Before printing, code removes the bar (`clear_bar`); the next progress call draws it
-again below the new lines. If a command prints all the time, there is no bar, because it would only flicker.
+again below the new lines. Commands that print continuously show no bar, because it would only flicker.
 """
 
 import sys

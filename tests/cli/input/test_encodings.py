@@ -94,7 +94,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         (
             "auto",
             "0000000 1200 0300\n0000004\n",
-            "dump input: 16-bit words, whose byte order depends on the machine; print",
+            "dump input: expected bytes, got 16-bit words of unknown byte order; print",
         ),
         ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: offset 0x20, expected 0, the number of bytes"),
         ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: offset 0x20, expected 2"),
