@@ -513,7 +513,7 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
         json.loads(text) for text in re.findall(r"^```json\n(.*?)^```", page, re.M | re.S) if "SensorReading" in text
     )
     cls = build_package(tmp_path, "documented_types", [spec]).SensorReading
-    call, data = re.search(r"`SensorReading\((.*?)\)` is\n`([0-9a-f ]+)`", page).groups()  # type: ignore[union-attr]
+    call, data = re.search(r"`SensorReading\((.*?)\)` is encoded as\n`([0-9a-f ]+)`", page).groups()  # type: ignore[union-attr]
     assert cls(**eval(f"dict({call})")).encode(0) == bytes.fromhex(data)
 
 
