@@ -1,7 +1,8 @@
 """The Python of the playground: Pyodide from npm, tagwire's pure wheel, and its dependencies, precompiled for browsers.
 
 There are two archives: `core.zip` explains bytes and is loaded first; `generate.zip` reads specs and generates code.
-They only contain compiled modules, compiled by the same Python that runs them.
+They contain only compiled modules, compiled by the same Python that runs them. The standard library is compiled as
+well: Pyodide ships sources, and compiling them in the browser took half of the time until the playground was ready.
 """
 
 import hashlib
@@ -21,7 +22,8 @@ from tagwire_site.rendering import FOLDER, ROOT
 
 __all__ = ["CORE", "archive_of", "write_python"]
 
-PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
+LIBRARY: Final = "python_stdlib.zip"
 CORE: Final = (
     "click",
     "tagwire",
@@ -46,18 +48,23 @@ def write_python(site: Path, npm: Path) -> None:
     for name in PYODIDE:
         shutil.copy(npm / "pyodide" / name, place / name)
     with tempfile.TemporaryDirectory(prefix="tagwire-site-") as work:
-        wheels, modules = Path(work, "wheels"), Path(work, "modules")
+        wheels, modules, library = Path(work, "wheels"), Path(work, "modules"), Path(work, "library")
         _download(wheels)
         [compiled] = wheels.glob(f"*{_PLATFORM}.whl")
         shutil.move(compiled, place / "cramjam.whl")
         for wheel in sorted(wheels.glob("*.whl")):
             _unpack(wheel, modules)
         _add_own(modules)
-        node = ("node", str(FOLDER / "playground" / "compile.mjs"), str(npm / "pyodide"), str(modules))
-        subprocess.run(node, check=True)
-        _pack(modules, place)
+        _unpack(npm / "pyodide" / LIBRARY, library)
+        for folder in (modules, library):
+            node = ("node", str(FOLDER / "playground" / "compile.mjs"), str(npm / "pyodide"), str(folder))
+            subprocess.run(node, check=True)
+        for name in ("core.zip", "generate.zip"):
+            _pack(place / name, modules, [path for path in _files(modules) if archive_of(path) == name])
+        _pack(place / LIBRARY, library, _files(library))
     script = site / "assets" / "playground-cache.js"
-    build = hashlib.sha256(b"".join((place / name).read_bytes() for name in ("core.zip", "generate.zip"))).hexdigest()
+    archives = ("core.zip", "generate.zip", LIBRARY)
+    build = hashlib.sha256(b"".join((place / name).read_bytes() for name in archives)).hexdigest()
     script.write_text(script.read_text("utf-8").replace("BUILD", build[:16]), "utf-8")
 
 
@@ -110,14 +117,11 @@ def archive_of(path: str) -> str:
     return "core.zip" if top in (*CORE, "google_crc32c") else "generate.zip"
 
 
-def _pack(modules: Path, place: Path) -> None:
-    for name in ("core.zip", "generate.zip"):
-        with zipfile.ZipFile(place / name, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in _files(modules):
-                inside = path.relative_to(modules).as_posix()
-                if archive_of(inside) == name:
-                    archive.write(path, inside)
+def _pack(target: Path, folder: Path, names: Iterable[str]) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.write(folder / name, name)
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+def _files(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
