@@ -2,7 +2,8 @@
 # pyright: reportUnsupportedDunderAll=false
 """tagwire_records: 3 record formats.
 
-A message's module is imported when the message is first asked for.
+To see the fields of a message, call help() on its class. `registry` finds messages by name or API key. A message's
+module is imported when its class is first used.
 """
 
 from tagwire import Registry as _Registry, require_level as _require_level
