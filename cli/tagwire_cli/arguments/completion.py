@@ -6,7 +6,7 @@ versions. They must not fail either, so they return nothing if the project setti
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 Items = list[CompletionItem]
 Offer = Callable[[click.Context, click.Parameter, str], Items]
 
-_FILES: Final = CompletionItem("", type="file")
-"""Tells the shell to complete file names itself."""
+
+def _files(incomplete: str) -> Items:
+    """Let the shell complete file names. Of the three shells, only fish needs the typed text."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 def _quiet(offer: Offer) -> Offer:
@@ -60,14 +62,14 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return [_FILES]  # nothing else to complete: the header of a request identifies it
+        return _files(incomplete)  # nothing else to complete: the header of a request identifies it
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
-        return [_FILES]
+        return _files(incomplete)
     registry = _registry(ctx)
     is_api = ctx.params.get("response") or (kind == "response" and ctx.command.name == "decode")
     if not before:
         found = _starting(_apis(registry) if is_api else registry.names(), incomplete)
-        return found or [_FILES]
+        return found or _files(incomplete)
     return _versions(registry, f"{before[0]}Response" if is_api else before[0], incomplete)
 
 

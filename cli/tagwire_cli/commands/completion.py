@@ -30,6 +30,8 @@ def command(ctx: click.Context, shell: str) -> None:
     root = ctx.find_root()
     # Use the usual name of the command, because this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
+    # In click's fish script, a description ends at its first comma.
+    script = script.replace('string split ","', 'string split --max 1 ","')
     # In click's zsh script, the first Tab only registers the function. Without `compdef`, the second Tab does nothing.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

@@ -30,7 +30,8 @@ def offered(line: str) -> set[str]:
     environment = {"_TAGWIRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = CliRunner().invoke(app, [], prog_name="tagwire", env=environment)
     assert done.stderr == ""
-    return {each.partition(",")[2] or f"<{each.partition(',')[0]}>" for each in done.stdout.split("\n") if each}
+    found = [each.partition(",") for each in done.stdout.split("\n") if each]
+    return {value if kind == "plain" else f"<{kind}>" for kind, _, value in found}
 
 
 OFFERS = [
@@ -142,9 +143,18 @@ def test_the_second_tab_of_zsh_completes_as_well() -> None:
     assert 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"' in script
 
 
-def test_fish() -> None:
-    found = shell("fish", "tagwire completion fish | source; complete -C 'tagwire decode LeaveG'")
-    assert found.split() == ["LeaveGroupRequest", "LeaveGroupResponse"]
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("tagwire decode LeaveG", ["LeaveGroupRequest", "LeaveGroupResponse"]),
+        ("tagwire explain ./spec", ["./specs/"]),
+        ("tagwire expl", ["explain\tPrint every byte with its field, type and..."]),
+    ],
+)
+def test_fish(tmp_path: Path, line: str, expected: list[str]) -> None:
+    (tmp_path / "specs").mkdir()
+    found = shell("fish", f"tagwire completion fish | source; complete -C '{line}'", tmp_path)
+    assert found.splitlines() == expected
 
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])
