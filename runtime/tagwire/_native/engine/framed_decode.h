@@ -1,7 +1,7 @@
-/* Decode record formats. Their structs contain lengths, counts and checksums of other items, and items whose presence
- * or meaning depends on other items.
+/* Decode record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose presence
+ * or meaning depends on other fields.
  *
- * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Their values are
+ * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Structs are decoded to
  * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, and the layout interpreter then
  * raises the exception.
  */
@@ -23,8 +23,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Convert a number on the wire to the value of an attribute: remove the bits that belong to other attributes, and add
- * the base. Return NULL without an exception if the result needs more than 64 bits. */
+/* Convert an encoded number to an attribute's value: remove the bits that belong to other attributes, and add the base.
+ * Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
@@ -46,9 +46,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array, and record how many of its bytes and elements are valid, so that after an error the interpreter can
- * skip the valid part. For an ordered array, also record the last number that was in order, because the error may be
- * that the next number isn't higher. */
+/* Read an array and record its valid elements in r->good, so that the layout interpreter can skip them after an error.
+ * If the elements must be sorted by a number, also record the last valid number: the error may be that the next number
+ * isn't higher. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -80,7 +80,7 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
     return tuple;
 }
 
-/* Read a compressed array. Its compressed bytes extend to r->end. Return NULL if they can't be decompressed or read. */
+/* Read an array whose compressed bytes extend to r->end. Return NULL if they can't be decompressed or are invalid. */
 static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
@@ -120,7 +120,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size in bytes an earlier item has given. */
+/* Read a value whose size was read from an earlier field. Return NULL if the value does not take exactly that size. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -138,8 +138,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a value in `made`, which is an object, tuple or dict, and steal the reference. Return -1 if `value` is NULL
- * because reading it failed. */
+/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. Return -1 if `value` is
+ * NULL because reading it failed. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -179,7 +179,7 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
-/* Read an item without dependencies, which may be a number, bytes, or any other value. */
+/* Read a field that needs no special handling (is_usual). */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -208,8 +208,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return a new reference to a bytes object with these contents. If the slot's old value, `held`, is a bytes object of
- * the same size without other references, it is overwritten instead, which saves an allocation. */
+/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. If it is a bytes object
+ * of the same size and nothing else refers to it, overwrite it, which saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -227,8 +227,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read an item on the fast path. Its first varint has been read and had the value `bits`; read the rest and advance
- * `*p`. The old value in the item's slot, `held`, may be reused. */
+/* Read the rest of a field on the fast path. The caller has read the field's first varint, `bits`. Advance `*p` to the
+ * end of the field. `held` is the slot's old value, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -245,8 +245,8 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path, into an object whose slots may still contain old values. `p` is a local copy of the
- * read position, because the compiler must assume that stores into the object may change the reader. */
+/* Read a struct on the fast path into `made`, whose slots may still contain old values. `p` is a local copy of the read
+ * position, because the compiler must assume that stores into the object may change the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
@@ -291,7 +291,7 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* Read the items of a struct into a new object, tuple or dict, whose slots are still empty. */
+/* Read a struct's fields into `made`, a new object, tuple or dict without values. */
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
@@ -302,11 +302,10 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
     return 0;
 }
 
-/* Return whether a struct can be read on the fast path. That path copies bytes, so it isn't used for views. */
+/* Return whether a struct can be read on the fast path. The fast path copies bytes, so it can't create views. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* Read a struct's values into `made`, and return it. If reading fails, release the reference to `made` and return
- * NULL. */
+/* Read a struct into `made` and return `made`. If reading fails, release `made` and return NULL. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *around = r->end, *start = r->p;
@@ -339,7 +338,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Like tw_read_framed, but reuse the object `made`, to which there are no other references. */
+/* Read a struct into `made`, an object read earlier to which nothing else refers. Steals the reference to `made`. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* on the fast path, reading replaces the old values */

@@ -1,8 +1,8 @@
 /* Encode record formats; the reverse of framed_decode.h.
  *
- * Lengths, counts and checksums aren't values of the object. The writer leaves gaps for them, and fills the gaps when
- * the struct is complete. It fills the last gap first, because each number depends on the bytes after its gap.
- * References from slots are borrowed, as in encode.h.
+ * Objects don't store lengths, counts and checksums, so the writer computes them. It leaves gaps for lengths and
+ * checksums, and fills the gaps when the struct is complete. It fills the last gap first, because each number depends
+ * on the bytes after its gap. References from slots are borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
@@ -15,10 +15,10 @@ PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap for a length, count or checksum. Records the positions and sizes from which the number will be computed. */
+/* A gap for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
-    int64_t at, covered, size;
+    int64_t at, covered, size; /* offset of the gap; where the checksum begins; size of the measured field */
     int gap;
 } tw_mark;
 
@@ -43,7 +43,7 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     PyObject *packed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* the compressed size can't be counted without compressing */
+        w->unsure = 1; /* the compressed size isn't known without compressing */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -72,8 +72,8 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
 
 /* ---------------------------------------------------------------- gaps */
 
-/* Leave a gap for a number. For a varint, the gap is as wide as the varint that filled the previous gap, which is
- * usually right. */
+/* Leave a gap for a length or checksum. If it is a varint, assume that it will be as wide as the last varint that
+ * filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -112,7 +112,7 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return a borrowed reference to the object's value for a field; NULL if it has none. */
+/* Return a borrowed reference to the object's value for a field; NULL if there is none. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
@@ -144,7 +144,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
     return 0;
 }
 
-/* Write an item other than a length, count or checksum. Return -1 if its value is rejected. */
+/* Write a field that isn't a length, count or checksum. Return -1 if its value is rejected. */
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_framing *framing = f->framing;
@@ -161,7 +161,7 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
-/* Write an item without dependencies, which may be a number, bytes, or any other value. */
+/* Write a field that needs no special handling (is_usual). */
 static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -181,8 +181,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Handle an item that must be absent because of another item's value. Return -1 if the object has a value for it
- * anyway. */
+/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it other
+ * than the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
@@ -205,7 +205,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* too large to be given by a length */
+            if (size > f->longest || size > INT32_MAX - room) /* too large for a length field */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
@@ -214,7 +214,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write the length and the bytes of a value, or null, at `p`. The caller has made room. Return the end of the
+/* Write a bytes object, preceded by its length, or None at `p`. The caller has made room. Return the end of the
  * output. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
@@ -229,8 +229,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Fill the gap of `gap` bytes at `at` with the length of the bytes that follow it, up to `p`. If the length needs
- * another width than the gap has, move the bytes. Return their new end. */
+/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from its end to `p`. If that number needs
+ * more or fewer bytes than the gap has, move the bytes after the gap. Return their new end. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -242,8 +242,8 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* Write a struct on the fast path. Return 0, -1 for an error, or 1 with nothing written if the fast path can't write
- * it. */
+/* Write a struct on the fast path. Return 0 for success, -1 for an error, or 1 if nothing was written because the fast
+ * path can't handle a value. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -278,7 +278,8 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
     return 0;
 }
 
-/* ---------------------------------------------------------------- the items of a struct */
+/* ---------------------------------------------------------------- structs */
+
 
 static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
@@ -326,7 +327,7 @@ static int tw_write_dict(const tw_struct *s, PyObject *values, tw_writer *w)
 {
     int unknown = PyDict_CheckExact(values) ? tw_has_unknown_names(s->known_tags, values) : 1;
     int failed;
-    /* The interpreter decides whether to accept unknown keys and mappings other than dicts. */
+    /* The layout interpreter decides whether to accept unknown keys and mappings other than dicts. */
     if (unknown) {
         w->unsure = 1;
         return -1;
@@ -355,8 +356,8 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write an object, tuple or dict as a struct of a record format. If it is an object with slots, the caller must hold
- * it. */
+/* Write an object, tuple or dict as a struct of a record format. If `object` is a data class object, the caller must
+ * hold a reference to it. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

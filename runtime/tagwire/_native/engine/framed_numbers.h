@@ -16,8 +16,8 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Set the bits of `x` that are derived from other attributes of the object. Return -1 if one of these attributes is
- * invalid. */
+/* Set the bits of `x` that encoding derives from other attributes of the object. Return -1 if such an attribute has an
+ * invalid value. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
@@ -46,8 +46,8 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
     return 0;
 }
 
-/* Convert a value to a number relative to its base, and store it in `x`. If the value isn't a 64-bit int, return -1 and
- * set `unsure`, because the interpreter might still accept the value. */
+/* Subtract the base from an attribute's value, and store the difference in `x`. If the value or the difference isn't a
+ * 64-bit int, return -1 and set `unsure`, because the layout interpreter might still accept the value. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
@@ -78,7 +78,7 @@ found:
     return 0;
 }
 
-/* Write a number of a record format. `value` is NULL if the number is a constant that objects don't store. */
+/* Write the number of a field. `value` is NULL if the number is a constant that objects don't store. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;

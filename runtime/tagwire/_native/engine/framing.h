@@ -10,7 +10,7 @@
 #include "engine/compat.h"
 
 #define TW_REGISTERS 32
-/* The maximum number of lengths, counts and checksums in a struct. */
+/* The maximum number of lengths and checksums in a struct. */
 #define TW_FRAMES 8
 /* The value of `slot` for a field that objects don't store. */
 #define TW_NOWHERE (-1)
@@ -20,67 +20,67 @@ enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the kinds of items that make up most records. tw_way_of chooses each item's fast path when the plan is
+/* Fast paths for the kinds of fields that make up most records. tw_way_of selects one for each field when the plan is
  * created. */
 enum tw_way {
-    TW_ANY_WAY,
-    TW_PASS,    /* number of fixed width */
-    TW_NUMBER,  /* number encoded as a zig-zag varint */
+    TW_ANY_WAY, /* no fast path */
+    TW_PASS,    /* fixed-width integer */
+    TW_NUMBER,  /* integer encoded as a zig-zag varint */
     TW_BYTES,   /* bytes or null, preceded by their size as a zig-zag varint */
-    TW_LIST,    /* array of structs, usually empty, preceded by its count as a zig-zag varint */
-    TW_BOUNDS,  /* the size in bytes of the rest of the struct, as a zig-zag varint */
+    TW_LIST,    /* array of structs, usually empty, preceded by its element count as a zig-zag varint */
+    TW_BOUNDS,  /* size of the rest of the struct in bytes, encoded as a zig-zag varint */
 };
 
 /* A group of bits within a number. */
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* how many values of these bits are allowed; 0 means all */
+    int64_t values;       /* the bits must be less than this value; 0 means that all values are allowed */
 } tw_bits;
 
-/* A bit of a number that encoding derives from another attribute: from the attribute's value or from a flag. */
+/* A bit of a number that objects don't store: encoding computes it from other attributes. */
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the other attribute, which is tested for None or emptiness */
-    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute; if that is None, use `slot` */
+    Py_ssize_t slot;      /* slot of the attribute that is tested for None or emptiness */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute; if that is None, `slot` is tested */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t way;          /* the item's fast path in objects, a tw_way */
-    uint8_t is_usual;     /* whether the item depends on no item except its base, and no item depends on it */
-    uint8_t is_number;    /* whether this is a length, count, checksum, or integer of up to 64 bits */
-    uint8_t counts_itself;
-    uint8_t algorithm;    /* algorithm, if this is a checksum or the first item that a checksum covers */
+    uint8_t way;          /* a tw_way: the field's fast path */
+    uint8_t is_usual;     /* whether the field needs no special handling except that its base is added */
+    uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
+    uint8_t counts_itself; /* for lengths: whether they include their own bytes */
+    uint8_t algorithm;    /* a tw_algorithm, in a checksum field and in the first field that a checksum covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that gets the item's number; if the item is absent, it gets `absent` */
-    uint8_t guard;        /* register with the bits that decide whether the item is present */
-    /* Registers for computing an attribute: base + scale * number. By default, `base` is register 1, which is always 0,
-     * and `scale` is register 2, which is always 1. */
+    uint8_t keep;         /* register that receives the field's number, or `absent` if the field is absent */
+    uint8_t guard;        /* register that decides whether the field is present: see tw_holds */
+    /* The attribute's value is base + scale * number. `base` and `scale` are registers: by default 1, which is always
+     * 0, and 2, which is always 1. */
     uint8_t base, scale;
-    uint8_t extent;       /* register with the item's size in bytes */
-    uint8_t counted_by;   /* for arrays: register with the number of elements; 0 if the count is in the array */
-    uint8_t last;         /* register with the previous element's number, if numbers must ascend */
-    uint8_t ordered;      /* for arrays: the register `last` of their elements */
-    uint8_t sum;          /* register with the checksum that covers all bytes from this item on */
-    uint8_t packing;      /* register with the number that contains the compression codec */
-    int8_t place;         /* for lengths, counts and checksums: their index in the struct; otherwise -1 */
-    int8_t of;            /* for counts: index of the item whose elements are counted */
-    int8_t measured;      /* `place` of the length that measures only this item, or -1 */
-    int8_t covered;       /* `place` of the checksum that covers all bytes from this item on, or -1 */
+    uint8_t extent;       /* register that holds the field's size in bytes */
+    uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
+    uint8_t last;         /* if numbers must ascend: register that holds the previous element's number */
+    uint8_t ordered;      /* for arrays whose elements must ascend: the `last` register of the elements */
+    uint8_t sum;          /* register that holds the checksum of all bytes from this field on */
+    uint8_t packing;      /* register whose bits contain the number of the compression codec */
+    int8_t place;         /* index of a length or checksum among those of the struct; -1 for all other fields */
+    int8_t of;            /* for counts: index of the array field whose elements are counted */
+    int8_t measured;      /* `place` of the length that measures only this field, or -1 */
+    int8_t covered;       /* `place` of the checksum that covers all bytes from this field on, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number to assume for the item if it is absent */
-    int64_t hidden;       /* bits of the number that aren't part of the attribute's value */
+    int64_t absent;       /* the number that other fields see if this field is absent */
+    int64_t hidden;       /* bits of the number that the attribute does not store */
     int64_t packing_mask;
     uint8_t packing_shift;
-    PyObject *codecs;     /* tuple of codec names by number; the first one means uncompressed */
-    Py_ssize_t flag_slot; /* slot of the bool attribute that stores one bit of the number */
+    PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
+    Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

@@ -1,31 +1,32 @@
-"""Plans for record formats. Their structs contain lengths, counts and checksums of items, and items that depend on
-others.
+"""Build plans for record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose
+presence or meaning depends on earlier fields.
 
-If any struct of a layout has such items, all its structs get framings (framing.h), because an item may depend on any
-earlier item. Names are resolved to registers here, so that reading looks up nothing by name.
+If one struct of a layout has such fields, all structs of the layout get framings (framing.h), because a field may
+depend on an earlier field of any enclosing struct. This module resolves field names to registers, so that the C loops
+look up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # number of the register that is always 0; register 0 receives numbers that nothing depends on
-    ONE = 2  # number of the register that is always 1
+    ZERO = 1  # the register that always holds 0; register 0 receives the numbers that nothing depends on
+    ONE = 2  # the register that always holds 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 
 @final
 cdef class Known:
-    """An item that later items may depend on."""
+    """A field that later fields may depend on."""
 
     cdef tw_framing *framing
     cdef int place
 
 
 cdef class FramedBuilder(Builder):
-    """Builds plans, both for messages and for record formats."""
+    """Builds plans for messages and record formats."""
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # a dict from names to registers, for the numbers that callers pass as inputs
+    cdef dict inputs  # the names of the numbers that callers must pass, with their registers
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -34,7 +35,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Decide whether all structs of a layout need framings. Store the decision and return it."""
+        """Set and return `framed`: whether the structs of this layout need framings."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -47,7 +48,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register for a name: that of the nearest earlier item, or of an input, with this name."""
+        """Return the register of the nearest earlier field with this name, or of the caller's input with this name."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -62,7 +63,7 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return the earlier items of the struct that is being built, as a dict by name."""
+        """Return the fields already planned in the current struct, as a dict by name."""
         return self.scopes[len(self.scopes) - 1]
 
     # ------------------------------------------------------------ structs
@@ -85,7 +86,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """Set which Python type represents a struct: an object, tuple or dict."""
+        """Set the Python type of a struct's values: data class, tuple or dict."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -180,7 +181,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Plan a length, count or checksum: what decoding must check, and what encoding must compute for it."""
+        """Set what a length, count or checksum is computed from."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -209,7 +210,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the value that an item must have, and the checksum that starts to cover bytes at this item."""
+        """Set which numbers a field may hold, and which checksum covers the bytes from this field on."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -239,7 +240,7 @@ UINT32 = Fixed(WIRE_TYPES["uint32"])
 
 
 cdef int64_t number(object value) except? -1:
-    """Return a number from a layout. Raises NotNative if it needs more than 64 bits."""
+    """Convert a number from a layout to an int64. Raises NotNative if it doesn't fit."""
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNative(f"{value} has more than 64 bits")
     return value
@@ -252,14 +253,14 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Return whether objects store an item's value. They don't if it is constant or derived from other items."""
+    """Return whether objects store a field's value. They don't if it is a constant or derived from other fields."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
 
 
 def structs_of(struct):
-    """Yield a struct, and all structs nested in it."""
+    """Yield the struct and all structs nested in it."""
     yield struct
     for item in struct.fields:
         kind = item.type
@@ -270,7 +271,10 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: its values aren't objects, or items have more than a type."""
+    """Return whether a struct needs framings.
+
+    It does if its values are tuples or dicts, or if a field has properties besides its type, such as a condition.
+    """
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -281,7 +285,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether an array has properties besides its type, such as a count stored in another item."""
+    """Return whether a type is an array that is counted by another field, must be sorted, or must not be empty."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
@@ -298,7 +302,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
-    """Return data in decompressed form; None if it is invalid or exceeds the limits."""
+    """Return the decompressed data; None if the data is invalid or exceeds the limits."""
     from tagwire.wire.compression import DecompressionError, unpack
 
     try:
@@ -314,7 +318,7 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
-    """Convert an iterable to a tuple. Raises ValueError if it does not have this size."""
+    """Convert an iterable to a tuple. Raises ValueError if it does not have `size` elements."""
     found = tuple(value)
     if len(found) != size:
         raise ValueError

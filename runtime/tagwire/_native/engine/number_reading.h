@@ -1,7 +1,7 @@
 /* Read and check the numbers and lengths of record formats, without creating Python objects.
  *
- * Used to read objects (framed_decode.h) and columns (record_walk_impl.h, magic2_impl.h). Functions return -1 for
- * invalid bytes.
+ * framed_decode.h uses these functions to read objects, and record_walk_impl.h and magic2_impl.h use them to read
+ * columns. Functions return -1 for invalid bytes.
  */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
@@ -27,8 +27,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes. Return its end, or NULL if it is invalid. The fast path handles varints of one
- * or two bytes, which are the most common. */
+/* Read a varint of at most `size` bytes into `*x`. Return the varint's end, or NULL if it is invalid. Varints of one or
+ * two bytes, the most common ones, have a fast path. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -47,8 +47,8 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Check a number against the values allowed for its item. If an array's numbers must ascend, also compare it with the
- * number of the previous element. Return 0, or -1 if the number is not allowed. */
+/* Return 0 if a number is allowed in its field; otherwise -1. If an array must be sorted by the field, also compare the
+ * number with the previous element's. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -65,7 +65,7 @@ static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x,
     return 0;
 }
 
-/* Add two numbers. Return 1, or 0 if the sum needs more than 64 bits. */
+/* Store a + b in `sum`. Return 1, or 0 if the sum needs more than 64 bits. */
 static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
 {
     *sum = (int64_t)((uint64_t)a + (uint64_t)b);
@@ -79,8 +79,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check a size that was read from a length field at `start`. If the length covers the rest of the struct, set the
- * reader's end accordingly. Return 0, or -1 if fewer bytes are left. */
+/* Check a size that was read from the length field at `start`. If the length covers the rest of the struct, let the
+ * reader end where the struct ends. Return 0, or -1 if not enough bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -94,8 +94,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return an item's fast path; TW_ANY_WAY if there is none for its type, or if it has dependencies other than its
- * base. */
+/* Return the fast path for a field; TW_ANY_WAY if there is none. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;
@@ -115,8 +114,7 @@ static inline int tw_way_of(const tw_field *f)
     return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
 }
 
-/* Choose a fast path for each item of a struct. Also set whether the whole struct can be read and written on fast
- * paths. */
+/* Choose a fast path for each field of a struct, and set `is_short` if all fields have one. */
 static inline void tw_choose_ways_of(const tw_struct *s)
 {
     int is_short = s->shape == TW_OBJECT, ends = 0;
