@@ -17,7 +17,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions that some including files don't call */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions in headers that not every C file calls */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
@@ -28,10 +28,10 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
-/* How many elements ahead to prefetch, in loops that spend most of their time waiting for memory. */
+/* How many elements ahead to prefetch in loops that spend most of their time waiting for memory. */
 #define TW_AHEAD 8
 
-/* The attribute stored at this byte offset of a data class instance; NULL if it was never set or was deleted. */
+/* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 #ifdef Py_LIMITED_API
@@ -48,8 +48,8 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. May
- * also return 0 for a large int, which is slow to convert. */
+/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. Returns
+ * 0 also for large ints if converting them is slow in this version of Python. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))

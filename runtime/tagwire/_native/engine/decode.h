@@ -33,7 +33,8 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, all others in `*unknown`. */
+/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, unknown fields in the dict
+ * `*unknown`, which is created if it is NULL. */
 static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
     int64_t left = tw_read_entries(s, r), tag = -1, size;
@@ -97,8 +98,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector need not track an object decoded from this struct, apart from its unknown tags.
- * See tracking.h. */
+/* Return whether decoded objects of this struct need no tracking by the garbage collector, unless they have unknown
+ * tags. See tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -150,7 +151,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
-/* Read a nested struct or a nullable value of fixed width. Either may be null. */
+/* Read a nested struct or an optional fixed-width value. Return None for null. */
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);
@@ -211,9 +212,9 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* If the next int32 array equals the previous int32 array, return a new reference to the previous array's tuple;
- * otherwise return NULL. In-sync replicas, for example, usually equal the replicas, so one tuple can serve both
- * fields. */
+/* If the next int32 array has the same bytes as the previous one, return a new reference to the previous array's tuple;
+ * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so that both
+ * fields can share a tuple. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -230,7 +231,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read the elements of an array. A `count` of TW_NULL means that the array is null. */
+/* Read the elements of an array. The caller has read their number, `count`. TW_NULL means that the array is null. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -261,7 +262,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* the garbage collector would also untrack a tuple of untracked values */
+        PyObject_GC_UnTrack(tuple); /* no element is tracked, so the garbage collector would untrack the tuple later */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;

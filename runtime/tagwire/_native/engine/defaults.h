@@ -52,7 +52,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
     return object;
 }
 
-/* Fill an empty slot with its default, a new struct, and return a borrowed reference to it. */
+/* Fill an empty slot with a new default struct. Return a borrowed reference to the slot's value. */
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
@@ -61,7 +61,7 @@ static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot
     if (TW_SLOT(object, slot) == NULL)
         TW_SLOT(object, slot) = value;
     else
-        Py_DECREF(value); /* garbage collection may have run code that has already filled the slot */
+        Py_DECREF(value); /* garbage collection during the allocation may have run code that filled the slot */
     return TW_SLOT(object, slot);
 }
 
@@ -80,7 +80,7 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Return whether two values are the same object, or equal ints or strings. A result of 0 may also mean that only Python
+/* Return 1 if two values are the same object, equal ints, or equal strings. Return 0 if they differ or if only Python
  * can decide. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
@@ -91,8 +91,7 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
     return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
 }
 
-/* Return whether a struct equals a struct constructed without arguments, slot by slot. A result of 0 may also mean that
- * only Python can decide. */
+/* Return 1 if every slot of a struct has its default. Return 0 if a value differs or if only Python can decide. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
     if (Py_TYPE(object) != fresh->made.cls)
@@ -105,7 +104,7 @@ static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
     return 1;
 }
 
-/* Return whether two floats have the same bits. */
+/* Compare two floats by their bits, so that a NaN equals itself and 0.0 differs from -0.0. */
 static inline int tw_same_floats(PyObject *one, PyObject *other)
 {
     double x = PyFloat_AsDouble(one), y = PyFloat_AsDouble(other);

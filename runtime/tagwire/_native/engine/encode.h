@@ -1,8 +1,8 @@
 /* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
- * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until foreign
- * code runs, which could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run foreign code, so
- * each value is held (`Py_INCREF`) during such a call, and each struct and array is held while its contents are
+ * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until Python code
+ * runs, because Python code could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python
+ * code. Callers hold a reference to a value during such a call, and to a struct or array while its contents are
  * written.
  */
 #ifndef TAGWIRE_ENCODE_H
@@ -21,8 +21,8 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Check for values that this version can't encode. Return -1 if the object has a value in a field that does not exist
- * in this version and isn't ignorable. */
+/* Return -1 if a field that this version does not have has a value other than its default, unless the field is
+ * ignorable. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
@@ -31,8 +31,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if the object has a value that this version would lose: in a field that does not exist in this version, or
- * in the unknown tags of a struct without a tag section. */
+/* Return -1 if encoding in this version would lose a value: the value of a field that the version does not have, or
+ * unknown tags in a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
@@ -54,8 +54,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact int if it is in the range of the integer kind; the buffer must have room. Return 1, or 0 with nothing
- * written if the caller must use tw_write_value instead. */
+/* Write an exact int if it is in the range of the integer kind; the buffer must have room. Return 1; or write nothing
+ * and return 0 if the caller must use tw_write_value instead. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -128,8 +128,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, holding a reference to the object meanwhile. An object of a subclass is converted first, because it
- * may store its attributes differently. */
+/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
+ * class, because the subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -153,8 +153,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a nested struct or a nullable value of fixed width. Null can be written only if the type has a marker byte;
- * otherwise the caller must have handled null. */
+/* Write a nested struct or an optional fixed-width value. None is rejected unless the type has a marker byte. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -183,8 +182,7 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* Write an array: its length and the elements of an exact tuple. The caller holds the tuple, which keeps its elements
- * alive. */
+/* Write an array's length and elements. `tuple` is an exact tuple, to which the caller holds a reference. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;

@@ -21,8 +21,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write what precedes the value of a tagged field: its tag, and a gap for its size. In a tag section, the tag comes
- * first; in an optional buffer, the size. */
+/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the tag comes first; in an
+ * optional buffer, the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -56,7 +56,7 @@ static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *o
     return tw_close_tag(s, w, place);
 }
 
-/* Write an unknown tagged field. `pair` is a tuple of the tag and its data, which is bytes or a memoryview of bytes. */
+/* Write an unknown tagged field. `pair` is a tuple (tag, data), where the data is bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;
@@ -70,8 +70,8 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
     return failed ? -1 : 0;
 }
 
-/* Write known and unknown tagged fields together in tag order. `bits` has a bit set for each known field to write.
- * `others` is a tuple of the unknown fields in tag order, or NULL. */
+/* Merge known and unknown tagged fields in tag order and write them. `bits` has a bit set for each known field to
+ * write. `others` is a tuple of the unknown fields in tag order, or NULL. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

@@ -1,6 +1,6 @@
-/* Enums are integers with named members. C looks up the members without calling Python.
+/* Read and write enum values. C looks up enum members without calling Python.
  *
- * A field's `element` describes the integer on the wire; its `members` are the enum's members.
+ * A field's `element` is the type of the encoded integer; its `members` are the enum's members.
  */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
@@ -28,8 +28,8 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
     return -1;
 }
 
-/* Return a new reference to the enum member with this number. If there is no such member, return the number as an int
- * if the enum is open, or NULL if it is closed. */
+/* Return a new reference to the enum member with this number. If there is no such member, return the number as an int;
+ * if the enum is closed, return NULL. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
     Py_ssize_t place = tw_find_member(e, x);
@@ -54,7 +54,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an array element that has a fixed width and needs no validation; 0 for any other element. */
+/* Return the width of an element type if it has a fixed width and its values need no validation; otherwise 0. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -62,8 +62,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or an int at `p`; the caller has made room and holds the value. Return -1 if the value is not an
- * integer, is too large for the enum's integer type, or has no member in a closed enum. */
+/* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
+ * value isn't an integer, is too large for the enum's integer type, or has no member in a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -85,8 +85,8 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
     return failed;
 }
 
-/* Return a borrowed reference to the name of an enum value in JSON, and store the value's number in `x`. Return NULL,
- * perhaps with an exception, if the number has no name. */
+/* Return a borrowed reference to an enum value's name in JSON, and store its number in `x`. Return NULL without an
+ * exception if the number has no name; with an exception if the value isn't a 64-bit integer. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);

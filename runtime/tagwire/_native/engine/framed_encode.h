@@ -278,8 +278,7 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
     return 0;
 }
 
-/* ---------------------------------------------------------------- structs */
-
+/* ---------------------------------------------------------------- fields of a struct */
 
 static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {

@@ -1,9 +1,9 @@
 /* Compute the encoded size of a message from its values, without encoding.
  *
  * Only common messages can be measured: all values have exactly the types that decoding creates, and there are no
- * unknown tags and no rare kinds of fields. For everything else, valid or not, a function returns -1, perhaps with an
- * exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too, the
- * interpreter raises the error.
+ * unknown tags and no rare kinds of fields. For all other messages, valid or not, the functions return -1, perhaps with
+ * an exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too, the
+ * layout interpreter raises the error.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
@@ -12,15 +12,15 @@
 
 /* ---------------------------------------------------------------- quick checks */
 
-/* Return whether a value is one of the small ints that CPython preallocates, by comparing its address. All of these
- * ints fit in an int16. */
+/* Return whether `value` points to one of the small ints that CPython preallocates. All of these ints fit in an
+ * int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
 }
 
-/* Return whether a value, which may be NULL, is an exact int in the int32 range. May return 0 for a valid value, which
- * a slower check will then accept. */
+/* Return whether a value, which may be NULL, is an exact int in the int32 range. May return 0 for a large int, which a
+ * slower check then accepts. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
@@ -29,8 +29,8 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Return whether a value is valid for a kind of fixed width. May return 0 for a valid value, which a slower check will
- * then accept. */
+/* Return whether a value is valid for a fixed-width kind. May return 0 for a valid value of a rare type, which a slower
+ * check then accepts. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -46,7 +46,7 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
-/* The functions from here on check the common items quickly. They never run foreign code. */
+/* The following functions measure common fields. They never run Python code. */
 
 /* Lengths up to this number take a single byte in every varint encoding. */
 #define TW_SHORT 60
@@ -56,7 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many more bytes a length takes than a length of at most TW_SHORT does; -1 if the length is out of
+/* Return by how many bytes an encoded length is longer than a short length (up to TW_SHORT); -1 if the length is out of
  * range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
@@ -77,7 +77,7 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
 }
 
 /* Return a string's encoded size minus the size of a short length (up to TW_SHORT); -1 if the value is not a valid
- * string. For null this is 0, because null takes as many bytes as a short length. */
+ * string. The result for null is 0, because null takes as many bytes as a short length. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -108,12 +108,12 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the size of a struct's int32 arrays, not counting one short length for each; -1 if a slower check is
- * needed. */
+/* Return the total encoded size of a struct's int32 arrays, minus one short length for each array, which looks_width
+ * includes; -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the previous short array: in-sync replicas often equal the replicas */
+    PyObject *last = shared->empty_tuple; /* the previous short array, often shared by replicas and in-sync replicas */
     for (; look < end; look++) {
         PyObject *value = TW_SLOT(object, look->slot);
         if (value == last) {
@@ -123,7 +123,8 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
                 return -1;
             all += size;
             last = value;
-            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* check each null or long array by its own field */
+            /* The size of null or of a long array depends on the field, so it can't be reused for the next field. */
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) {
                 last = shared->empty_tuple;
                 size = 0;
             }
@@ -132,7 +133,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return a value's size beyond the minimum size for its kind; -1 if a slower check is needed. */
+/* Return a value's encoded size minus its fixed width or short length; -1 if a slower check is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -144,8 +145,8 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the total size of a struct's items, without those marked TW_LOOK_CLOSELY; -1 if one of the other items needs a
- * slower check. */
+/* Return the total encoded size of a struct's fields, except those marked TW_LOOK_CLOSELY; -1 if a field needs a slower
+ * check. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -178,7 +179,8 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Choose how tw_look_at_items checks each item of a struct. All fields of the items must have been set. */
+/* Group a struct's fields by how they are measured. Add up the fixed widths and short lengths in `looks_width`. Call
+ * this when the struct's `items` are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -199,8 +201,8 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the size of a tag section; -1 if it can't be measured. The section contains the known fields that differ from
- * their defaults. */
+/* Return the encoded size of a tag section; -1 if encode.h must count the bytes. The section contains the known tagged
+ * fields that differ from their defaults. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
@@ -219,7 +221,8 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the size of a struct, to which the caller holds a reference; -1 if encode.h must count the bytes. */
+/* Return the encoded size of a struct; -1 if encode.h must count the bytes. The caller holds a reference to the
+ * struct. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;
@@ -262,8 +265,8 @@ static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
             TW_PREFETCH(TW_SLOT(object, look->slot));
 }
 
-/* Return the encoded size of an array, including its length prefix; -1 if encode.h must count the bytes. The caller
- * holds `tuple`. */
+/* Return the encoded size of an array, including its length; -1 if encode.h must count the bytes. The caller holds a
+ * reference to `tuple`. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

@@ -2,7 +2,7 @@
  * keys.
  *
  * A struct without rules has a NULL pointer, so checking costs a single test. Decoding checks the rules after setting
- * an object's fields, and encoding before writing them. If a rule is broken, the interpreter reports it.
+ * an object's fields, and encoding before writing them. If a rule is broken, the layout interpreter raises the error.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     Py_ssize_t slot;         /* slot of the attribute that holds the array */
-    PyObject *keys;          /* names of the attributes that make up the key, a tuple */
+    PyObject *keys;          /* tuple of the names of the element attributes that make up the key */
 } tw_keyed;
 
 struct tw_rules {
@@ -28,15 +28,15 @@ struct tw_rules {
 /* Return whether two elements of an array have the same key, or -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set. It is also valid to set none if there is an unknown tag,
- * which may be an alternative from a newer version. */
+/* Return whether exactly one alternative of a union is set. If the object has unknown tags, it may also have none,
+ * because an unknown tag may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         PyObject *value = TW_SLOT(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* the attribute was deleted, so let the interpreter report it */
+            return 0; /* the attribute was deleted; the layout interpreter reports it */
         present += value != Py_None;
     }
     if (present)

@@ -1,4 +1,4 @@
-"""Add a struct's rules that involve several fields to its plan (see rules.h), and check that keys are unique."""
+"""Add rules that involve several fields (rules.h) to a struct's plan, and check that keys are unique."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

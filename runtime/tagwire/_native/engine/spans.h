@@ -1,9 +1,10 @@
-/* The spans of a trace. There is a row of 32 bytes for each item that was read, in the order of the items' first bytes.
+/* The spans of a trace: where in the bytes each value of a message is. Each span is a row of 32 bytes, and the rows are
+ * sorted by the first bytes of the values.
  *
- * A row contains the item's position, its `kind` (a number from the plan), and the number of the row that follows all
- * its parts (`after`). Names, types and values are looked up on request (tagwire.explain.spans reads and writes the
- * same rows). Elements of fixed width have no rows, because their array's row describes them. If no rows are requested,
- * each function costs only one test.
+ * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
+ * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on
+ * request. Fixed-width array elements have no rows, because their array's row describes them. If no spans are
+ * requested, each function costs only one test.
  */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
@@ -16,23 +17,23 @@ typedef struct {
     int32_t step;  /* index of an array element, or tag of a tagged field */
     /* the count of elements or tags, or the size of a tagged field; otherwise 1, or TW_SPAN_NULL for null */
     int32_t value;
-    int32_t after; /* the row that follows all parts of this span; TW_SPAN_OPEN if it contains an error */
+    int32_t after; /* number of the first row after the nested spans; TW_SPAN_OPEN if the span contains an error */
 } tw_span;
 
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* The span kinds that all plans share. In addition, each field of the plan has TW_ROLES kinds, which start at
- * TW_SPAN_FIELDS. */
+/* The span kinds that all plans share. In addition, each field of a plan has TW_ROLES kinds, numbered from
+ * TW_SPAN_FIELDS on. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
 typedef struct {
-    PyObject *rows;       /* a bytearray that holds the rows; NULL if none are requested */
-    tw_span *span;        /* the memory of `rows`, as spans */
+    PyObject *rows;       /* bytearray of the rows; NULL if no spans are requested */
+    tw_span *span;        /* the contents of `rows` */
     int64_t count, room;
-    const uint8_t *start; /* address of the byte that has offset 0 */
-    int32_t first_kind;   /* added to this plan's kinds, because several plans may write to `rows` */
+    const uint8_t *start; /* address of the byte at offset 0 */
+    int32_t first_kind;   /* added to the kinds of this plan, because several plans may write to `rows` */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
@@ -50,8 +51,8 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Prepare to append spans to the bytearray `rows`, or to discard them if it is NULL. `start` is the byte at offset
- * 0. */
+/* Prepare to append spans to the bytearray `rows`. If `rows` is NULL, spans will be discarded. `start` is the byte at
+ * offset 0. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);
@@ -69,7 +70,7 @@ static inline int tw_finish_spans(tw_spans *s)
     return s->rows == NULL ? 0 : PyByteArray_Resize(s->rows, (Py_ssize_t)(s->count * (int64_t)sizeof(tw_span)));
 }
 
-/* Begin a span at `from`. Return its row number; 0 if no rows are requested; or -1 with an exception. */
+/* Begin a span at `from`. Return its row number, 0 if no spans are requested, or -1 with an exception. */
 static inline int64_t tw_open_span(tw_spans *s, int kind, int64_t step, const uint8_t *from)
 {
     tw_span *span;

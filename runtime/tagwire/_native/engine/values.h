@@ -1,8 +1,7 @@
-/* Convert single values between bytes and Python objects, without coercion.
+/* Convert single values between bytes and Python objects.
  *
- * Values of other accepted types than decoding creates (objects with `__index__`, other buffers, lists) are first
- * converted by coercion.pxi. Only these conversions can run foreign code, so references need to be held only while they
- * run.
+ * Encoding also accepts types that decoding never creates, such as objects with `__index__`, other buffers, and lists.
+ * Only the conversion of these types can run Python code, so references need to be held only during that conversion.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -81,7 +80,7 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
-/* Read a varint. Its sign is encoded as f->zigzag specifies. */
+/* Read a varint whose sign is encoded as f->zigzag specifies. */
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
@@ -115,8 +114,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* Return a view of a part of another view, by copying the view and changing the copy's address and size. This is three
- * times as fast as slicing. slots.pxi has checked that it works in this version of Python. */
+/* Return a slice of a view by copying the view and changing the copy's address and size. This is three times as fast as
+ * slicing. slots.pxi has checked that it works in this version of Python. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
 #ifndef Py_LIMITED_API
@@ -140,7 +139,7 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return PySequence_GetSlice(r->views, from, from + size);
 }
 
-/* Read a length and the string or bytes that follow it, or null. */
+/* Read a string or bytes value with its length, or null. */
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -160,8 +159,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Read bytes of fixed size. They are always copied, even if other bytes become views, because they are usually
- * short. */
+/* Read bytes of fixed size. They are usually short, so they are copied even if other bytes fields become views. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
@@ -267,8 +265,8 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a value of fixed width at `p`; the caller has made room. The caller must hold a reference to `value`, because
- * foreign code may run. */
+/* Write a fixed-width value at `p`; the caller has made room. The caller must hold a reference to `value`, because
+ * Python code may run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -291,7 +289,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* Return the bits that a varint of this field stores for a number. The number must be in the field's range. */
+/* Return the bits of the varint that encodes `number` in this field. The number must be in the field's range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -299,8 +297,8 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* Compute the bits that a varint of this field stores for a value. Return 0, or -1 if the value is not an int or is out
- * of range. */
+/* Compute the bits of the varint that encodes `value` in this field. Return 0, or -1 if the value is not an int or is
+ * out of range. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))
@@ -325,7 +323,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes. Unless the field has a fixed size, write their length first. */
+/* Write bytes, preceded by their length unless the field has a fixed size. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -351,7 +349,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* unlike AsUTF8AndSize, does not keep a copy in the string */
+    data = PyUnicode_AsUTF8String(text); /* unlike PyUnicode_AsUTF8AndSize, does not cache a copy in the string */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -372,7 +370,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* does not keep a UTF-8 copy in the string */
+    data = PyUnicode_AsUTF8String(value); /* unlike PyUnicode_AsUTF8AndSize, does not cache a copy in the string */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);

@@ -1,9 +1,9 @@
-/* Read through a message without creating objects, to find the position of an error or the spans of a trace.
+/* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
  *
  * decode.h does not track positions, so that valid messages don't pay for it. The functions here follow the same plan
- * in a fraction of the time, and stop where the interpreter would stop. They record the position and the remaining
- * limits, and build the path to the error as the recursion returns. The interpreter then continues at that position,
- * fails at once, and raises its own error (tagwire.interpreter.error_positions).
+ * in a fraction of the time, and stop where the layout interpreter would stop. They record the position and the
+ * remaining limits, and build the path to the error as the recursion returns. The layout interpreter then continues at
+ * that position, fails at once, and raises its own error (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 if the message has an error or an exception was raised.
  */
@@ -13,35 +13,35 @@
 #include "engine/decode.h"
 #include "engine/spans.h"
 
-/* Where in a message the interpreter must continue in order to raise the error. The names are those in
- * tagwire.interpreter.error_positions. */
+/* Where the layout interpreter must continue in order to raise the error. tagwire.interpreter.error_positions uses the
+ * same names. */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* error at the first byte of the value that the path leads to */
-    TW_AT_SECTION,     /* error in the number of entries at the start of a tag section */
-    TW_AT_ENTRY,       /* error at an entry of a tag section or optional buffer, after tag `last` */
-    TW_AT_ELEMENT,     /* error at the next element of an array that has no count */
-    TW_AT_TAG_END,     /* error after the value of tag `last`, which does not fill its `size` bytes */
-    TW_AT_STRUCT_END,  /* error after the last field of a struct that is preceded by its length */
-    TW_AT_MESSAGE_END, /* error in the bytes that follow the message */
+    TW_AT_VALUE,       /* at the first byte of the value at the end of the path */
+    TW_AT_SECTION,     /* at the number of entries of a tag section */
+    TW_AT_ENTRY,       /* at the entry after tag `last` in a tag section or optional buffer */
+    TW_AT_ELEMENT,     /* at the next element of an array without a count */
+    TW_AT_TAG_END,     /* after the value of tag `last`, which is shorter than its stated `size` */
+    TW_AT_STRUCT_END,  /* after the last field of a struct that is shorter than its stated length */
+    TW_AT_MESSAGE_END, /* at the bytes that follow the message */
 };
 
 typedef struct {
-    tw_reader r;           /* reader; after an error, it has the error's position and the remaining limits */
+    tw_reader r;           /* after an error: the error's position and the remaining limits */
     int64_t depth;         /* how many more levels of nested structs the limits allow */
     tw_spans spans;
     int has_known_tags;    /* whether a known tagged field was read, even if it had its default value */
     int site;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: `path` has the names and indexes that lead to the error, `open`
-                            * the rows of the spans around it */
+    PyObject *path, *open; /* lists, innermost first: the field names and indexes that lead to the error, and the row
+                            * numbers of the spans around the error */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
 /* ---------------------------------------------------------------- recording errors */
 
-/* Record an error at `from`, and discard span number `span` and all spans after it. Return -1. */
+/* Record an error at `from`. Discard span number `span` and all spans after it. Return -1. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
 {
     w->site = site;
@@ -64,7 +64,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* Record that the error is inside this field, element or span. Called as the recursion returns. Return -1. */
+/* Record that the error is inside this field, element or span. Return -1. Called as the recursion returns. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -114,8 +114,8 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Read through the value of a tagged field. Its tag and size have been read: the entry began at `entry`, and `last` is
- * the previous entry's tag. */
+/* Read through the value of a tagged field. The caller has read the tag and the size. The field's entry begins at
+ * `entry`, and `last` is the tag of the previous entry. */
 static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
 {
     const tw_field *f = tw_find_tag(s, tag);
@@ -174,8 +174,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Skip fields of common kinds on a fast path, used if no spans are requested. Return how many fields were skipped; 0 if
- * the next field must be read normally. */
+/* Fast path: skip common fields if no spans are requested. Return the number of skipped fields; 0 if the next field
+ * must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -263,8 +263,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read through array elements that are structs and can't be null, if no spans are requested. The depth limit is checked
- * once for all of them. */
+/* Fast path: read through the elements of an array of non-nullable structs if no spans are requested. The caller has
+ * checked the depth limit. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;
@@ -278,7 +278,7 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    /* Elements of fixed width have no spans: the array's span describes them (spans.h). */
+    /* Fixed-width elements have no spans of their own: the array's span describes them (spans.h). */
     if (unseen) {
         w->r.p += count * unseen;
         return 0;
@@ -316,7 +316,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- values of any kind */
 
-/* Skip a length and the string or bytes that follow it, or null, and validate them. */
+/* Skip and validate a string or bytes value with its length, or null. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -335,7 +335,7 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
     return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
 }
 
-/* Skip and validate a single value, which is not a struct or an array. */
+/* Skip and validate a value that isn't a struct or an array. */
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];

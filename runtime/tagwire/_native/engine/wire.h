@@ -1,8 +1,8 @@
 /* Convert numbers, varints and lengths between bytes and C values, without Python objects.
  *
  * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), Kafka's
- * documentation of record batches (zig-zag varints). A varint that is longer than necessary is rejected, as all strict
- * readers do.
+ * documentation of record batches (zig-zag varints). Varints that are longer than necessary are rejected, as everywhere
+ * in strict decoding.
  */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
@@ -15,8 +15,8 @@ static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Return whether a number fits in a float32. NaN and infinities fit. A finite number fits unless rounding would turn it
- * into an infinity. */
+/* Return whether a number fits in a float32. The only numbers that don't are finite numbers that would be rounded to an
+ * infinity. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
@@ -86,10 +86,10 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
     }
 }
 
-/* Write a number of an integer kind at `p`. Return 0, or -1 if the number is out of range. */
+/* Write an integer of the given kind at `p`. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* a single switch for all kinds, because encoding columns does this in its innermost loop */
+    switch (kind) { /* a single switch, because column encoding calls this function in its innermost loop */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;
@@ -116,14 +116,15 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 
 /* ---------------------------------------------------------------- varints */
 
-/* The highest value of a length, count or tag. */
+/* The maximum value of a length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
 #define TW_NULL (-1)              /* the length that means null */
 #define TW_FAULT (-2)
 
-/* Read a varint of at most `size` bytes. Return 0, or -1 if it is invalid, or TW_PADDED if it is longer than
- * necessary. */
 #define TW_PADDED (-2)
+
+/* Read a varint of at most `size` bytes. Return 0, -1 if the varint is invalid, or TW_PADDED if it is longer than
+ * necessary. */
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
     uint64_t x = 0;
@@ -152,8 +153,7 @@ static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
     return tw_read_long_varint(r, size, value);
 }
 
-/* Read a length, count or tag, which is a varint from 0 to 2^31 - 1. Return TW_FAULT if it is invalid or out of
- * range. */
+/* Read a length, count or tag: an unsigned varint of at most TW_UVARINT_MAX. Return TW_FAULT if it is invalid. */
 static inline int64_t tw_read_uvarint(tw_reader *r)
 {
     uint64_t value;
@@ -165,7 +165,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert a varint's bits to the number that they encode, by the field's sign encoding. */
+/* Convert a varint's bits to the number that they encode. The field specifies how the sign is encoded. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -193,7 +193,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Read a length. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
+/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
@@ -227,8 +227,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Read the byte that marks whether a nullable value is present, if the field has such a byte. Return 1 if a value
- * follows, 0 for null, or -1 for an error. */
+/* Read the marker byte of a nullable value, if the field has one. Return 1 if a value follows, 0 for null, or -1 for an
+ * error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -253,15 +253,16 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read the number of entries in a tag section. Return 0 for an optional buffer, which does not store that number. */
+/* Read the number of entries in a tag section. Return 0 for an optional buffer, which does not store its number of
+ * entries. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
 }
 
-/* Read the tag and the size of the next entry in a tag section or optional buffer. `*left` is the number of entries
- * left in a tag section; `*tag` must be the tag of the previous entry. Return 1, 0 if there are no more entries, or -1
- * for an error. */
+/* Read the tag and the size of the next entry in a tag section or optional buffer. In a tag section, `*left` is the
+ * number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1, 0 if there are no more
+ * entries, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;
@@ -314,7 +315,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     }
 }
 
-/* Write the length that means null at `p`; the caller has made room. Return the end of the output. */
+/* Write a null length at `p`; the caller has made room. Return the end of the output. */
 static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
 {
     switch (code) {
@@ -325,7 +326,7 @@ static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
         tw_put32(p, 0xFFFFFFFF);
         return p + 4;
     default:
-        *p = code != TW_COMPACT; /* a compact null is 0; otherwise 1 is the zig-zag varint for -1 */
+        *p = code != TW_COMPACT; /* null is 0 as a compact length, and 1 as a zig-zag varint (the number -1) */
         return p + 1;
     }
 }
@@ -351,7 +352,7 @@ static TW_RARE int tw_grow(tw_writer *w, Py_ssize_t room)
     }
     size = 2 * size > used + room ? 2 * size : used + room;
     if (size < w->expected)
-        size = w->expected; /* growing to the expected size at once uses less memory than growing step by step */
+        size = w->expected; /* growing once to the expected size uses less memory than growing repeatedly */
 #ifdef Py_LIMITED_API
     start = PyMem_Realloc(w->block, size);
     if (start == NULL) {
@@ -422,8 +423,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for a length, which tw_close fills in after the bytes have been written. If the gap has the wrong width,
- * tw_close moves the bytes; this is rare. */
+/* Leave a gap for a length, and store the gap's offset in `*place`. After the bytes have been written, tw_close fills
+ * the gap. In the rare case that the gap has the wrong width, tw_close moves the bytes. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -434,8 +435,8 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fill the gap of `gap` bytes at `at` with `width` bytes of data. If the widths differ, move the bytes after the
- * gap. */
+/* Fill the gap at offset `at`, which is `gap` bytes wide, with `width` bytes of data. If the widths differ, move the
+ * bytes after the gap. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
