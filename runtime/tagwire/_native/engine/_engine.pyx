@@ -1,9 +1,9 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Encode and decode messages by a plan of their layout, without a Python call for each field.
+"""Encode and decode messages without a Python call for each field.
 
-One engine serves all messages, even those defined by users, because its only input is a `tagwire.layout.Layout`. The
-main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely is in Cython (`*.pxi`). Read
-docs/engine.md first.
+The engine works for all messages, even those defined by users: it converts a message's layout (`tagwire.layout.Layout`)
+to a plan, and follows the plan. The main loops are in C (`*.h`). Code that runs once per plan, once per call, or rarely
+is in Cython (`*.pxi`). Read docs/engine.md first.
 """
 
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ __all__ = [
 
 cdef int TAG_MAX = 0xFFFF  # the highest tag of the draft dialect's optional buffers
 cdef int HAS_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
-cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global takes longer
+cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global is slower
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"

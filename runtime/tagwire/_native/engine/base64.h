@@ -1,5 +1,5 @@
-/* Base64 as used in JSON: the standard alphabet with padding for bytes, the URL-safe alphabet without padding for
- * UUIDs. */
+/* Encode and decode base64 for JSON: bytes use the standard alphabet with padding, UUIDs the URL-safe alphabet without
+ * padding. */
 #ifndef TAGWIRE_BASE64_H
 #define TAGWIRE_BASE64_H
 

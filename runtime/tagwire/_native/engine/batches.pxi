@@ -1,4 +1,4 @@
-"""Read and build batches of magic 2, each in one native call. A result of None means that Python must do it instead."""
+"""Read or build a magic 2 batch in one native call. A result of None means that Python must do it instead."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -11,7 +11,7 @@ cdef extern from "engine/crc32c.h":
     uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
 
 cdef enum:
-    # Byte offsets within a magic 2 batch header. Source: Kafka's documentation of record batches.
+    # Byte offsets in the header of a magic 2 batch. Source: Kafka's documentation of record batches.
     LENGTH_AT = 8
     EPOCH_AT = 12
     MAGIC_AT = 16
@@ -25,7 +25,7 @@ cdef enum:
     SEQUENCE_AT = 53
     COUNT_AT = 57
     HEADER_SIZE = 61
-    # Masks and values of the bits in a batch's attributes.
+    # Bits of a batch's attributes.
     COMPRESSION = 7
     HIGHEST_CODEC = 4
     APPEND_TIME = 1 << 3
@@ -39,10 +39,10 @@ cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begu
 @final
 @no_gc_clear
 cdef class Magic2:
-    """Reads and builds batches of magic 2.
+    """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batches. `names` lists the inputs of `records` for base offset, base timestamp and
-    scale.
+    `batch` is the class of the batch objects. `names` has the names of three inputs of `records`: the base offset, the
+    base timestamp, and the factor for timestamp deltas, which is 0 if all records have the append time.
     """
 
     cdef object batch, format
@@ -99,7 +99,10 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over a batch's records. None if it was read before, is compressed, or has limits."""
+        """Return an iterator over a batch's records.
+
+        Return None if Python must read the batch because it is compressed, has limits, or was already read once.
+        """
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -137,7 +140,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """Return an empty `Gathering` for records relative to this offset and timestamp, which must be 64-bit ints."""
+        """Return an empty `Gathering` with this base offset and base timestamp, which must be 64-bit ints."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
@@ -148,7 +151,7 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """Build a builder's batch. None if the builder has settings other than producer and offsets."""
+        """Build the batch of a builder. Return None if Python must do so, for example to compress the records."""
         cdef Gathering gathering
         cdef int64_t numbers[4]
         cdef int64_t offset, wanted, last
@@ -205,7 +208,7 @@ cdef class Magic2:
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return the value of a builder's attribute; None if the attribute was deleted."""
+    """Return the builder's attribute at this index of BUILDER_NAMES; None if it was deleted."""
     cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
     return None if value == NULL else <object>value
 
@@ -213,10 +216,11 @@ cdef inline object setting(object builder, Py_ssize_t index):
 @final
 @no_gc_clear
 cdef class BatchReader:
-    """Reads batches that may be of magic 2, and calls `otherwise(buf, pos)` for all others.
+    """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    Another format may have its magic byte after a varint length. In this case, `other_length_at` is the position of the
-    length in a batch (otherwise -1), and `other_gap` is the number of bytes between the length and the magic byte.
+    Another batch format may store its magic byte, `other_magic`, after a varint length. If so, `other_length_at` is the
+    offset of that length in a batch (otherwise -1), and `other_gap` is the number of bytes between the length and the
+    magic byte.
     """
 
     cdef Magic2 plan

@@ -12,7 +12,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Codec:
-    """The plans of one message, one for each version."""
+    """The plans of all versions of one message."""
 
     cdef readonly object message
     cdef PyTypeObject *cls
@@ -53,7 +53,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return the plan of a version; None if pure Python serves it. Raises UnsupportedVersionError."""
+        """Return the plan of a version; None if pure Python handles the version. Raises UnsupportedVersionError."""
         cdef int64_t index
         if tw_exact_int(version, &index):
             index -= self.low
@@ -138,7 +138,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """Return the only argument, the version, as a borrowed reference. It may be passed by position or by name."""
+    """Return the version, a method's only argument, as a borrowed reference. Accepts it by position or by name."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
@@ -147,7 +147,7 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan for a message's class in one version; None if pure Python serves that version."""
+    """Return the plan for a message object in one version; None if pure Python handles that version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):

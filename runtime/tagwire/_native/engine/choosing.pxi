@@ -1,7 +1,7 @@
-"""Native selections: read the selected fields of a message as rows, and write new values into the message's bytes.
+"""Read the selected fields of a message as rows, and write new values into the message's bytes.
 
-The fast path reports only success or failure. For invalid bytes, walk.h finds the position, and the interpreter raises
-the error. For values that are rejected or that C does not support, `rewrite` returns None, and Python rewrites the
+The C code reports only success or failure. For invalid bytes, walk.h finds the position, and the layout interpreter
+raises the error. If a new value is invalid or not supported by C, `rewrite` returns None, and Python rewrites the
 message (`tagwire.selection.splicing`).
 """
 
@@ -11,7 +11,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing(Owner):
-    """The C structs for a selection's paths in one version of its message. Raises NotNative if C can't read them."""
+    """A selection of fields in one version of a message. Raises NotNative if C can't read the selected paths."""
 
     cdef const tw_choice *root
     cdef Plan plan
@@ -35,7 +35,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ building the C structs
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Build the C structs for a struct's selected fields, the children of `step` in the selection tree."""
+        """Build the C structs for a struct's selected fields, which are the children of `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -66,7 +66,10 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Build C structs for those of `fields` that are selected. `names` has their names, or is a single name."""
+        """Build an array of C structs, one for each field in `fields` that is selected. Set `count` to their number.
+
+        `names` lists the names of `fields`, or is the name if there is only one field.
+        """
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -79,7 +82,7 @@ cdef class Choosing(Owner):
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Set the columns of a selected field. `type` is None if the field does not exist in this version."""
+        """Set the columns and nested fields of a selected field. `type` is None if this version lacks the field."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -106,7 +109,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return a copy of a struct's fields, with the runs of fixed-width fields split before each selected field."""
+        """Return a copy of a struct's fields in which runs of fixed-width fields contain no selected fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -117,7 +120,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set the values for the columns of a selected field, for messages in which the field is absent."""
+        """Set what the columns of a selected field contain if the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -129,7 +132,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a hole (see choice.h) for each column below `step`. `value` is the default of that step's field."""
+        """Add a `tw_hole` for each column of the field `step`, whose default is `value`."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -147,13 +150,13 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ reading and rewriting
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message that begins at `offset` of `data`; None if C can't read it."""
+        """Return the rows of the message that begins at `offset` and extends to the end; None if C can't read it."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Call `change(rows)`, and return `data` with the changed rows and additional elements that it returns.
+        """Call `change(rows)`, which returns new rows and appended elements, and return `data` with these changes.
 
-        Returns None if C can't make the change. `change` is not called if C can't even read the rows.
+        Returns None if C can't write the changes, or can't read the rows. In the latter case, `change` is not called.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -213,7 +216,7 @@ cdef class Choosing(Owner):
 
 
 cdef class Marks:
-    """Where the selected values are in the bytes of one message: see collect.h."""
+    """The byte positions of the selected values in one message: see collect.h."""
 
     cdef int64_t *at
 
@@ -222,5 +225,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether `step`, or a step below it, is an array whose elements become rows."""
+    """Return whether the field `step`, or a field inside it, is an array whose elements become rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

@@ -1,4 +1,4 @@
-/* Rare cases that C leaves to Cython (coercion.pxi): values of other types than decoding creates, unknown tags, and
+/* Rare cases that C leaves to Cython (coercion.pxi): values of types that decoding never creates, unknown tags, and
  * some comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H

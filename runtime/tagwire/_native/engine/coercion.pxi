@@ -1,4 +1,4 @@
-"""Rare cases for the main loops: convert values of other types than decoding creates, check unknown tags, and compare
+"""Rare cases for the main loops: convert values of types that decoding never creates, check unknown tags, and compare
 values.
 
 C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and
@@ -56,7 +56,10 @@ cdef int copy_attributes(object made, object value, const tw_field *fields, Py_s
 
 
 cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
-    """Return unknown tagged fields as (tag, buffer) pairs in tag order. Raises ValueError for an invalid tag."""
+    """Convert unknown tagged fields to a tuple of (tag, buffer) pairs in tag order.
+
+    Raises ValueError for an invalid or known tag.
+    """
     if not isinstance(unknown, Mapping):
         raise TypeError
     cdef object highest = UVARINT_MAX if s.section == TW_TAGGED_SECTION else TAG_MAX
@@ -73,7 +76,7 @@ def first(pair):
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Let the interpreter decide whether a value differs from a field's default."""
+    """Return whether a value differs from a field's default, by the rules of the layout interpreter."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

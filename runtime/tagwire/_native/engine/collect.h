@@ -1,8 +1,8 @@
 /* Read the selected fields of a message into rows, and skip all other fields.
  *
- * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h. Together they reject exactly
- * the messages that decoding rejects. Functions return 0, or -1 for an error, whose position walk.h then finds. For
- * rewriting, the byte positions of the selected values are recorded as marks, in the order in which splice.h uses them.
+ * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so exactly those messages are
+ * rejected that decoding would reject. Functions return 0, or -1 for an error, whose position walk.h then finds. For a
+ * rewrite, marks record the byte positions of the selected values, in the order in which splice.h needs them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -12,11 +12,11 @@
 
 typedef struct {
     tw_walk w;
-    PyObject *rows;  /* all rows so far, including the current row */
+    PyObject *rows;  /* list of all rows so far, including the current row */
     PyObject *row;   /* the current row, a tuple borrowed from `rows`; NULL outside of rows */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for each column: if its field is in an array inside a row, the list for the
-                                       * innermost such array; otherwise NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column: the list of the array that is being read, if the column's
+                                       * values are in an array inside the row; otherwise NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;
@@ -53,8 +53,8 @@ static inline int tw_note_place(tw_collect *c) { return tw_note(c, c->w.r.p - c-
 
 /* ---------------------------------------------------------------- rows */
 
-/* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`. If
- * `value` is NULL, because reading it failed, return -1. */
+/* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`.
+ * Return -1 if `value` is NULL because reading it failed. */
 static int tw_put_cell(tw_collect *c, int column, PyObject *value)
 {
     int failed;
@@ -78,7 +78,7 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Store None in all columns below a selected struct or array that is null. */
+/* Store None in all columns of a selected struct or array that is null. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -117,7 +117,7 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. Two of its marks let splice.h skip the row: the byte position where the row
+/* Read an array element that becomes a row. Two marks allow splice.h to skip the row: the byte position where the row
  * ends, and the index of the first mark after the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
@@ -134,7 +134,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* Read an array inside a row. Each column below it gets a list with one value for each element. */
+/* Read an array inside a row. Each selected column of the array gets a list with one value per element. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -226,7 +226,7 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h finds the error's position */
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* a second pass finds the error's position */
             return -1;
     }
     if (more < 0)

@@ -1,4 +1,5 @@
-/* A data class's attributes in order, with their slots and defaults. Used to construct, compare and show objects.
+/* The attributes of a data class in order, with their slots and defaults. Used to construct and compare objects, and to
+ * write their `repr`.
  *
  * data_class.pxi creates these structs once per class; they never change. Pointers to Python objects are borrowed: the
  * `DataClass` that owns the structs keeps the objects alive, and the class keeps its `DataClass` forever.
@@ -14,17 +15,17 @@ enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_S
 
 typedef struct {
     Py_ssize_t slot;
-    PyObject *name;       /* the name of the attribute, interned */
-    PyObject *shown;      /* the name as shown by `repr`: `name=` */
-    PyObject *fresh;      /* attribute value in an object constructed without arguments */
-    PyObject *parameter;  /* default of the parameter in the constructor's signature */
-    PyObject *deleted;    /* marks a deleted attribute if an empty slot would mean the default; else NULL */
-    uint8_t takes;        /* how the constructor converts this argument, a tw_takes */
+    PyObject *name;       /* the attribute name, interned */
+    PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
+    PyObject *fresh;      /* the value in an object constructed without arguments */
+    PyObject *parameter;  /* the default in the constructor's signature */
+    PyObject *deleted;    /* the value that marks a deleted attribute if an empty slot means the default */
+    uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* whether the argument is required; if so, `parameter` is the attribute's value in versions without the field */
     uint8_t required;
 } tw_attribute;
 
-/* The maximum number of attributes for construction in C, because arguments are copied to the C stack. */
+/* The maximum number of attributes of a class whose objects C constructs: the arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128
 
 typedef struct {
@@ -32,13 +33,13 @@ typedef struct {
     Py_ssize_t count;
     const tw_attribute *attributes;
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
-    PyObject *init;       /* the `__init__` that C replaces; NULL if Python constructs the objects */
-    uint8_t asks;         /* whether at least one argument is required */
-    uint8_t atomic;       /* whether no field holds structs, so that objects may be untracked (tracking.h) */
+    PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
+    uint8_t asks;         /* whether the constructor has required arguments */
+    uint8_t atomic;       /* whether no field contains structs, so that objects may be untracked (tracking.h) */
 } tw_data_class;
 
-/* Return the attributes of a class: tw_data_class_of for comparing objects, tw_shown_class_of for their `repr`. Return
- * NULL, perhaps with an exception, if Python must compare or show the objects. */
+/* Return a class's attributes for comparing objects (tw_data_class_of) or for writing their `repr` (tw_shown_class_of).
+ * Return NULL if Python must do so, or NULL with an exception for an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
@@ -56,8 +57,7 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* Convert an argument in the same way as the generated constructor. Return a new reference, or NULL with an
- * exception. */
+/* Convert an argument as the generated constructor does. Return a new reference, or NULL with an exception. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
     switch (a->takes) {
@@ -110,7 +110,7 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
-/* Free an object of which only the slots before attribute `a` have been set. Always return NULL. */
+/* Free an object whose slots have been set only up to the one before attribute `a`. Always return NULL. */
 static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
 {
     for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
@@ -120,7 +120,7 @@ static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *obje
     return NULL;
 }
 
-/* Create an object from borrowed arguments, one for each attribute. NULL means that an argument was not passed. */
+/* Construct an object from one argument per attribute. NULL means that the caller did not pass the argument. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);
@@ -140,7 +140,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Copy an object, and replace each attribute for which an argument was passed. NULL means that it was not passed. */
+/* Copy an object, but replace the attributes for which an argument was passed. A NULL argument was not passed. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -168,7 +168,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return made;
 }
 
-/* Store a value in a slot. Release the old value, if any: other code may have filled the slot in the meantime. */
+/* Store a value in a slot. Release the old value if other code has filled the slot in the meantime. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before = TW_SLOT(object, a->slot);
@@ -176,8 +176,8 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Let the garbage collector track a filled object. If all its values are atomic, this isn't needed, because the object
- * can't be part of a cycle. */
+/* Let the garbage collector track an object whose slots are set, unless its values show that it can't be part of a
+ * reference cycle (tracking.h). */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
@@ -189,7 +189,7 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Store each keyword argument in `placed`, at the index of its attribute. Attributes without an argument get NULL.
+/* Sort keyword arguments into `placed`, which has one element per attribute: the argument, or NULL if none was passed.
  * Return 0, or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
@@ -235,8 +235,8 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
     return made;
 }
 
-/* Construct an object from keyword arguments, with the same result as the generated constructor called by
- * `type.__call__`. */
+/* Construct an object from keyword arguments. The result is the same as if `type.__call__` had called the generated
+ * constructor. */
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {

@@ -1,8 +1,8 @@
-"""Construct, compare, show and copy objects of data classes. None of this needs a plan.
+"""Construct, compare and copy objects of data classes, and write their `repr`. None of this needs a plan.
 
-`Struct` defines these methods in Python. The native engine replaces each method on first use (in
-`tagwire.message.binding`), and C constructs the objects of generated classes. Each method looks up the `DataClass` of
-the object's class. If C can't use the slots of that class directly, the Python method is called.
+`Struct` defines these methods in Python. `tagwire.message.binding` replaces each of them by a native method when it is
+first used. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the object's
+class. If C can't use the slots of that class directly, the native method calls the Python method.
 """
 
 cdef extern from "engine/data_class.h":
@@ -68,10 +68,10 @@ cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because defaults may be obje
 @final
 @no_gc_clear
 cdef class DataClass:
-    """A data class's slots, for access from C.
+    """The slots of a data class, for access from C.
 
-    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python writes the
-    `repr`, because a field is sensitive, or is required and therefore always shown.
+    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python must write the
+    `repr`, because it has to hide a sensitive field or to include a required field.
     """
 
     cdef tw_data_class c
@@ -126,7 +126,10 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Let C construct a class's objects while its `__init__` is `init`. Return whether Python did so before."""
+        """Let C construct the class's objects as long as its `__init__` is `init`.
+
+        Return True if C will construct the objects that Python has constructed until now.
+        """
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
@@ -139,7 +142,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts the argument for a field (`row`) or for unknown tags (if `row` is None)."""
+    """Return how the constructor converts the argument for a field. `row` is None for `unknown_tags`."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -152,7 +155,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """Return the `DataClass` of a subclass of `Struct`, which is created on first use."""
+    """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -161,7 +164,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have created the same DataClass
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have created this DataClass
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)
@@ -187,7 +190,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
-    """Compare arrays of other types than tuple and list. Such a type may override its elements and length."""
+    """Compare arrays in Python, because subclasses of tuple or list may override `__iter__` or `__len__`."""
     return bool(PYTHON_SAME(one, other))
 
 
@@ -200,7 +203,10 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct a generated class's objects in place of `init`. Return whether Python did so before."""
+    """Let C construct the objects of a generated class as long as its `__init__` is `init`.
+
+    Return True if C will construct the objects that Python has constructed until now.
+    """
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
@@ -221,7 +227,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs are equal and their values have equal types. A view counts as bytes."""
+    """Return whether two structs have equal values of the same types. A memoryview counts as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -301,7 +307,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # not None if an element contains the array and has copied it
+    found = memo.get(id(array))  # set if an element contains the array, so that copying the element copied the array
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

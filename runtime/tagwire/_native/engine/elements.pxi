@@ -1,19 +1,19 @@
 """Read and write the elements of an array without the struct that contains it. Used for the records of a batch.
 
-The elements' class may represent values differently from the wire: it may add a base to numbers, or store bits as
-separate attributes. Numbers that elements need from the enclosing struct are passed as `inputs`.
+Objects may represent numbers differently from their encoding: relative to another base, or with some bits as separate
+attributes. Callers pass the numbers that elements need from the enclosing struct, such as the base offset, as `inputs`.
 """
 
 
 @final
 @no_gc_clear
 cdef class Elements:
-    """A plan for the elements of an array. An element is the root struct of `layout`. Raises NotNative.
+    """A plan for array elements. `layout` describes one element. Raises NotNative if C can't handle the elements.
 
-    `bases` maps an item to the names of two inputs: the base added to the item's number, and the factor that multiplies
-    the number, or None. `hidden` maps an item to bits of its number that objects don't store. `flags` maps an item to a
-    bool attribute and its bit. `follows` maps an item to bits derived from other attributes: (mask, how, attribute,
-    flag).
+    The other arguments map the name of a numeric field to a property of its number. `bases`: the names of two inputs,
+    the base that is added to the number, and the factor that it is multiplied by (or None). `hidden`: a mask of bits
+    that objects don't store. `flags`: a bool attribute and its bit. `follows`: bits derived from other attributes, as
+    tuples (mask, how, attribute, flag).
     """
 
     cdef const tw_struct *element
@@ -59,12 +59,12 @@ cdef class Elements:
 
     @property
     def structure(self):
-        """Return the C plan as a capsule, for `tagwire._columns`. It is valid as long as this object exists."""
+        """The C plan as a capsule for `tagwire._columns`. Valid as long as this object exists."""
         return PyCapsule_New(<void *>self.element, STRUCTURE, NULL)
 
     @property
     def registers(self):
-        """Return a dict from the name of each input to the number of its register."""
+        """A dict from the name of each input to the number of its register."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -77,16 +77,15 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        When an element is rejected, `rest(index, pos, elements, good)` is called. It must return an iterator that
-        raises the error. `elements` is the number of array elements that count towards the limit so far, and `good` is
-        as in `LayoutReader.good`. Returns None if the plan can't apply the limits, or if an input needs more than 64
-        bits.
+        If C rejects an element, `rest(index, pos, elements, good)` is called. It must return an iterator that raises
+        the error. `elements` is the number of array elements that count towards the limit so far, and `good` has the
+        format of `LayoutReader.good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # a memoryview prevents resizing
+        reading.data = data if type(data) is bytes else memoryview(data)  # so that a bytearray can't be resized
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -110,10 +109,9 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return the encoded elements, the highest number for each input, and whether to try the interpreter.
+        """Return (bytes, highest, is_unsure): the encoded elements, and the highest number relative to each input.
 
-        If C rejects an element, the first result is None, and the third result is true if the interpreter may accept
-        that element.
+        If C rejects an element, `bytes` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -152,7 +150,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent an item's number: relative to a base, or with hidden, flag or derived bits."""
+    """Set how objects represent a field's number: see `Elements`."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -190,8 +188,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests the next element, it has usually released the one before the last. That object is then reused,
-    as `zip` reuses its tuples.
+    When a loop requests the next element, it has usually released the last but one. That object is then reused for the
+    next element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan
@@ -244,7 +242,7 @@ cdef class Reading:
         return tw_read_again(self.plan.element, &self.r, made)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
-        """Let the interpreter continue at the rejected element and raise its error."""
+        """Let the layout interpreter continue at the rejected element and raise the error."""
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)

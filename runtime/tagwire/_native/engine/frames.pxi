@@ -1,4 +1,4 @@
-"""Read or write a frame, which consists of a header and a message, in one call."""
+"""Read or write a frame, which is a header followed by a message, in one call."""
 
 cdef enum:
     WIDEST_HEADER = 16  # the maximum number of attributes in a header
@@ -9,14 +9,14 @@ cdef enum:
 cdef class FramePlan:
     """The plans for one version of a message and for its header.
 
-    `frame` is the class of the frames that are read. Headers that are written are copies of `template`, with the
-    request's correlation ID and client ID. Raises NotNative.
+    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the copy's
+    correlation ID and client ID. Raises NotNative if C can't handle the header or the class.
     """
 
     cdef Plan header, body
     cdef object frame, template
     cdef tw_class made
-    cdef Py_ssize_t parts[3]  # slots in `frame` for the header, message and version
+    cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
     cdef Py_ssize_t correlation_slot, client_slot  # -1 if this header version has no such field
@@ -46,7 +46,7 @@ cdef class FramePlan:
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):
-        """Return the frame in `data`; None if bytes follow its message. Raises the decoding errors of either plan."""
+        """Return the frame in `data`; None if bytes follow the message. Raises the errors of `decode`."""
         cdef Py_ssize_t end
         cdef object frame
         header = self.header.read(data, 0, &end, True, False, NO_LIMITS, gc)
@@ -60,7 +60,7 @@ cdef class FramePlan:
         return frame
 
     def write(self, message, correlation_id, client_id):
-        """Encode the header and the message, and return their bytes; None if Python must do it."""
+        """Return the encoded header and message; None if Python must encode them."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef object header

@@ -1,13 +1,13 @@
 """Encode the records of a batch builder as they are appended, without creating an object for each record.
 
-This requires that the bases for deltas are known when the first record is appended. It accepts only values that
-decoding would return unchanged, so that record objects can still be created later. For all other values, the builder
-continues in Python.
+The base offset and base timestamp must be known when the first record is appended. C accepts only values that decoding
+would return unchanged, so that record objects can still be created later. For all other values, the builder continues
+in Python.
 """
 
 cdef enum:
     GIVEN = 7  # number of parameters of `append`
-    RESERVED = 61  # bytes left free before the records for the header of a magic 2 batch
+    RESERVED = 61  # bytes left free before the records, for the header of a magic 2 batch
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
 
@@ -15,18 +15,18 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The elements of a batch that were encoded so far, with numbers relative to the bases in `inputs`."""
+    """The records of a batch that have been encoded so far. Their deltas are relative to the bases in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # its slots hold borrowed values while an element is written
+    cdef object model  # a record object whose slots hold borrowed values while a record is written
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`; the writer was emptied to create it
+    cdef bytes done  # the bytes that `finished` has returned; the writer is empty while this is set
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -41,7 +41,7 @@ cdef class Gathering:
             self.highest[register] = INT64_MIN
 
     def take(self, element):
-        """Write an element that is given as an object. Return False, with nothing written, if Python must write it."""
+        """Write a record object. Return False and write nothing if Python must write it."""
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         if type(element) is not type(self.model):
@@ -60,21 +60,21 @@ cdef class Gathering:
 
     @property
     def first(self):
-        """The first element's offset and timestamp, valid only if there is an element."""
+        """The first record's offset and timestamp. Undefined if there are no records."""
         return self.first_offset, self.first_timestamp
 
     @property
     def size(self):
-        """The number of bytes so far, including those reserved for the header."""
+        """The number of bytes so far, including the bytes reserved for the batch header."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded elements, and the highest number for each input."""
+        """Return the encoded records, and the highest number relative to each input."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Return all bytes, including those reserved for the header. The writer is then empty."""
+        """Return all bytes, including the bytes reserved for the batch header, and empty the writer."""
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -93,14 +93,14 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Continue writing after `finished`, starting with a copy of the bytes that it returned."""
+        """Prepare to append after `finished`: copy the bytes that it returned back to the writer."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write an element from arguments of `append`. Return False if C can't. Offset None means the next offset."""
+        """Write a record from the arguments of `append`, in GIVEN_NAMES order. Return False if Python must write it."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -155,7 +155,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return headers as a tuple; None if decoding would return them changed."""
+    """Return headers as a tuple; None if decoding would not return exactly the same headers."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -193,7 +193,7 @@ cdef tuple BUILDER_NAMES = (
     "compression", "timestamp_type", "append_time",
 )
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
-cdef Py_ssize_t BUILDER[SETTINGS]  # slots of the attributes in BUILDER_NAMES, in the same order
+cdef Py_ssize_t BUILDER[SETTINGS]  # the slots of the attributes in BUILDER_NAMES
 
 define(
     &APPEND, "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
@@ -232,7 +232,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Write a builder's first record with the C code. Return False if the C code can't write it."""
+    """Write a builder's first record in C. Return False if Python must write it."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -264,7 +264,10 @@ cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, 
 
 
 cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Store arguments as borrowed references, in GIVEN_NAMES order. Return False if Python must handle the call."""
+    """Store the arguments in `given` in GIVEN_NAMES order, as borrowed references.
+
+    Return False if Python must handle the call.
+    """
     cdef PyObject *known = <PyObject *>GIVEN_NAMES
     cdef PyObject *name
     cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)

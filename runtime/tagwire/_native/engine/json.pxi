@@ -1,8 +1,8 @@
 """Convert messages to and from JSON, as Python values or as text, in both JSON styles.
 
 The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates the plan that they use,
-once per version, and converts values of types that decoding never creates. Everything else is left to
-`tagwire.message.json`, whose errors contain the field's path.
+once per version, and converts values of types that decoding never creates. If C can't convert a message, it is left to
+`tagwire.message.json`, which raises errors that contain the field's path.
 """
 
 cdef extern from "engine/json_plan.h":
@@ -68,7 +68,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan(Owner):
-    """The plan that C uses to convert one version of a message to and from JSON."""
+    """The plan for converting one version of a message to and from JSON."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
@@ -89,7 +89,7 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ plans
 
     cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        """Return the plan for writing a struct. Its fields are in the order of the class."""
+        """Return the plan for writing a struct, with the fields in the order of the class's attributes."""
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <const tw_json_struct *>block.at
@@ -125,7 +125,7 @@ cdef class JsonPlan(Owner):
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct. `version` is None inside a field that exists only in other versions."""
+        """Return the plan for reading a struct. `version` is None inside a field that the message version lacks."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
@@ -173,14 +173,14 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Convert a message to a dict of JSON values. Return None if Python must convert it."""
+        """Convert a message to a dict of JSON values. Return None if Python must convert the message."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Convert a dict of JSON values to a message. Return None if Python must convert it."""
+        """Convert a dict of JSON values to a message. Return None if Python must convert the dict."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -188,7 +188,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule that involves several fields, which Python will report."""
+        """Return the message; None if Python must raise an error because a rule over several fields is broken."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -199,7 +199,7 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """Convert a message to JSON text. Return None if Python must write it."""
+        """Convert a message to JSON text. Return None if Python must write the text."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -216,7 +216,7 @@ cdef class JsonPlan(Owner):
         return text
 
     cdef object read(self, bytes data):
-        """Convert JSON text to a message. Return None if Python must read it."""
+        """Convert JSON text to a message. Return None if Python must read the text."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:
@@ -229,7 +229,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take over a new reference. For NULL, raise the exception if one is set, otherwise return None."""
+    """Take ownership of a new reference. If `value` is NULL, raise the pending exception; without one, return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
@@ -254,7 +254,7 @@ cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as JSON text, indented for this nesting depth."""
+    """Return a value as JSON text whose lines are indented for this nesting depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
@@ -267,7 +267,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version, created on first use; None if pure Python serves the version."""
+    """Return the JSON plan of a version; None if pure Python handles the version. Plans are created on first use."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -283,19 +283,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Convert a message to a dict, or return None if Python must convert it. Raises the errors of `encode`."""
+    """Convert a message to a dict of JSON values. Return None if Python must do so. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Convert a dict of JSON values to a message, or return None if Python must convert it."""
+    """Convert a dict of JSON values to a message. Return None if Python must do so."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text, or return None if Python must write it. Raises the errors of `encode`."""
+    """Convert a message to JSON text. Return None if Python must do so. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -303,6 +303,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Convert JSON text to a message, or return None if Python must read it."""
+    """Convert JSON text to a message. Return None if Python must do so."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -1,5 +1,5 @@
-/* Write the components of JSON text: the digits of integers, escaped strings, and bytes as base64. Each function writes
- * into a buffer that has enough room, and returns the end of its output. */
+/* Write the components of JSON text: integers, escaped strings, and bytes as base64. Each function writes to a buffer
+ * that has enough room, and returns the end of the output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
 
@@ -9,7 +9,7 @@
 
 /* The maximum number of characters in a 64-bit integer, including its sign. */
 #define TW_MOST_DIGITS 20
-/* The maximum number of characters that one byte of a string becomes if it is escaped. */
+/* The maximum number of characters that escaping turns a byte of a string into. */
 #define TW_MOST_ESCAPED 6
 
 static inline char *tw_put_digits(char *out, int64_t x)
@@ -28,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the character that must follow the backslash to escape a character in JSON; 0 if no escape is needed. */
+/* Return the character that follows the backslash in the JSON escape of a character; 0 if it needs no escape. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {
@@ -49,7 +49,7 @@ static inline char tw_json_escape(uint8_t letter)
     return letter < 0x20 ? 'u' : 0;
 }
 
-/* Write a JSON string with quotes and escapes. `p` is the string in UTF-8. */
+/* Write a string, given in UTF-8, as a JSON string with quotes and escapes. */
 static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

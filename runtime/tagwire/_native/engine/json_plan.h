@@ -1,8 +1,8 @@
-/* The JSON plan of a message: its fields with their keys, in spec order. json.pxi creates each plan once.
+/* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: when
- * writing, for values of types that decoding never creates; when reading, for any invalid input. Python then reports
- * the error, if there is one.
+ * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion. When
+ * writing, these are values of types that decoding never creates; when reading, any invalid input. If there is an
+ * error, Python raises it.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
@@ -20,8 +20,8 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text, including quotes and colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* for structs and arrays of structs: the struct's plan; otherwise NULL */
-    uint8_t records;              /* whether the field has record bytes, which Kafka prints as "" */
+    const tw_json_struct *child;  /* the plan of a nested struct or of an array's structs; otherwise NULL */
+    uint8_t records;              /* whether the field contains record batches, which Kafka prints as "" */
 } tw_json_field;
 
 struct tw_json_struct {
@@ -37,16 +37,16 @@ typedef struct tw_json_reading tw_json_reading;
 
 typedef struct {
     PyObject *key;
-    const char *text;             /* the key, encoded in UTF-8 */
+    const char *text;             /* the key in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* the attribute's index in the data class */
-    Py_ssize_t longest;           /* maximum size of a string, or exact size of bytes[N], in bytes; otherwise 0 */
-    uint8_t kind;                 /* the value's kind; for arrays, the kind of the elements */
-    uint8_t number;               /* for enums: the kind of integer on the wire */
-    uint8_t dimensions;           /* for arrays: number of dimensions; otherwise 0 */
+    Py_ssize_t longest;           /* in bytes: maximum size of a string, exact size of bytes[N]; otherwise 0 */
+    uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
+    uint8_t number;               /* the tw_kind of the integer that encodes an enum */
+    uint8_t dimensions;           /* number of dimensions of an array; otherwise 0 */
     uint8_t nullable, required;
-    const tw_enum *members;       /* for enums: the members; otherwise NULL */
+    const tw_enum *members;       /* the members of an enum; otherwise NULL */
 } tw_json_row;
 
 struct tw_json_reading {
@@ -55,8 +55,8 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from the new references in `placed`, where NULL means no argument. Always release these references.
- * If `made` is 0, only release them and return NULL. */
+/* Create an object from the attribute values in `placed`, where NULL means the default. If `made` is 0, return NULL
+ * without creating an object. Steals the references in `placed`. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

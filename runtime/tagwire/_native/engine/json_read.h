@@ -1,8 +1,8 @@
-/* Read messages from JSON text, without creating the values that Python's `json` would return.
+/* Read messages from JSON text, without creating the values that Python's `json` module would return.
  *
- * This parser reads only valid JSON in its plainest form. For anything else, such as an unknown, missing or escaped
- * key, a number of another kind, or a syntax error, Python reads the whole text again, and converts it or reports the
- * error.
+ * This parser accepts only valid JSON in its plainest form. For all other text, such as text with an unknown, missing
+ * or escaped key, an integer in place of a float, or a syntax error, it fails. Python then reads the whole text again,
+ * and converts it or raises the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H
@@ -20,7 +20,7 @@ static inline void tw_json_blanks(tw_json_reader *t)
         t->p++;
 }
 
-/* Skip whitespace, and then this character if it comes next. Return 1 if the character was skipped, else 0. */
+/* Skip whitespace and then this character, if it is next. Return whether the character was skipped. */
 static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
 {
     tw_json_blanks(t);
@@ -51,7 +51,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     if (p == first || (*first == '0' && p - first > 1) || x > (uint64_t)INT64_MAX + negative)
         return NULL;
     if (p < t->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
-        return NULL; /* the number has more digits than fit, or isn't an integer */
+        return NULL; /* the number has too many digits, or isn't an integer */
     x = negative ? 0 - x : x;
     if (!tw_fits(kind, (int64_t)x))
         return NULL;
@@ -71,7 +71,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* left to Python, which converts integers and rejects invalid numbers */
+        return NULL; /* Python must convert an integer or reject an invalid number */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
@@ -150,8 +150,8 @@ static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
     return out;
 }
 
-/* Unescape the string at t->p into `out`, which has room for the rest of the text. Return the end of the output, or
- * NULL if the string is invalid. */
+/* Unescape the string at t->p into `out`. Stop at the closing quote. Return the end of the output, or NULL if the
+ * string is invalid. `out` must have room for the escaped string. */
 static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -200,8 +200,8 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t, Py_ssize_t longest)
     return text;
 }
 
-/* Read a JSON string. Return the string, bytes or UUID that it represents. `longest` is the maximum size of a string in
- * bytes, or the exact size of bytes[N]. */
+/* Read a JSON string. Return the string, bytes or UUID that it represents, depending on `kind`. `longest` is the
+ * maximum size of a string in bytes, or the exact size of bytes[N]. */
 static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t longest)
 {
     const uint8_t *first, *close;
@@ -221,7 +221,7 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
-/* Read an enum value, which may be a name or a number. */
+/* Read an enum value, given by name or number. */
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
@@ -258,7 +258,7 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-/* Read an array with `depth` dimensions. Return a new tuple. */
+/* Read an array with `depth` dimensions as a new tuple. */
 static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;
@@ -291,8 +291,8 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
-/* Read an object key and its colon. Return the row of the field with this key, or NULL if the key is unknown. Keys are
- * usually in field order, so the search begins at row `next`. */
+/* Read an object key and the colon. Return the plan's row for the key, or NULL if the key is unknown. Keys are usually
+ * in field order, so the search begins at row number `next`. */
 static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;
@@ -313,8 +313,8 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     return NULL;
 }
 
-/* Read the fields of a JSON object and its closing brace. Store the values in `placed` as new references. Return 1, or
- * 0 if Python must read the text instead. */
+/* Read the fields of a JSON object and the closing brace. Store the values in `placed` as new references. Return 1, or
+ * 0 if Python must read the text. */
 static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
 {
     Py_ssize_t next = 0;
@@ -323,7 +323,7 @@ static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyOb
     do {
         const tw_json_row *row = tw_json_key(t, j, next);
         if (row == NULL || placed[row->attribute] != NULL)
-            return 0; /* the key is unknown, or occurs twice */
+            return 0; /* the key is unknown or occurs twice */
         placed[row->attribute] = tw_json_read_row(t, row);
         if (placed[row->attribute] == NULL)
             return 0;
@@ -345,7 +345,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
     return tw_json_object(j->c, placed, made);
 }
 
-/* Read the message, which must be the whole text. */
+/* Read a message. Return NULL if other text follows it. */
 static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *message = tw_json_read_struct(t, j);

@@ -11,7 +11,7 @@ typedef struct {
     int lossless;
 } tw_json_style;
 
-/* Defined in json.pxi: convert unknown tags, and values of types that decoding never creates, to JSON values. */
+/* Convert values of types that decoding never creates, and unknown tags, to JSON values. Defined in json.pxi. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -50,7 +50,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return the JSON form of an enum value as a new reference: its name, or its number if it has no name. */
+/* Return an enum value's name in JSON, or its number if it has no name, as a new reference. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -108,7 +108,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
 static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *array, *elements;
-    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes a list */
+    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes the list */
     if (elements == NULL)
         return NULL;
     array = PyList_New(TW_TUPLE_SIZE(elements));
@@ -123,14 +123,13 @@ static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field
     return array;
 }
 
-/* Return whether a field is part of an object's JSON: 1; 0 for a tagged field with its default value; or -1 for an
- * error. */
+/* Return 1 if an object's JSON contains the field, 0 for a tagged field that has its default, or -1 for an error. */
 static inline int tw_json_has(const tw_field *f, PyObject *object)
 {
     return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
 }
 
-/* Return a new reference to a field's value, or to its default if the slot is empty. */
+/* Return a new reference to a field's value, which is the default if the slot is empty. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
     PyObject *value = TW_SLOT(object, f->slot);
@@ -154,8 +153,8 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     return failed;
 }
 
-/* Return an object's unknown tags as a new dict. Return NULL without an exception if there are none or if `lossless` is
- * off. */
+/* Return an object's unknown tags as a new dict of JSON values. Return NULL without an exception if there are none, or
+ * if the JSON style isn't lossless. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     PyObject *tags, *made;
@@ -189,7 +188,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
 
 /* ---------------------------------------------------------------- reading */
 
-/* Decode padded base64 to a new bytes object. Return NULL without an exception if it is invalid. */
+/* Decode padded base64 to a new bytes object. Return NULL without an exception if the base64 is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
 {
     PyObject *bytes;
@@ -215,8 +214,8 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if its size is `size`, or if `size` is 0. Otherwise release the reference, and return NULL without an
- * exception. */
+/* Return `bytes` if it has the required size, or if `size` is 0, which allows any size. Otherwise release `bytes` and
+ * return NULL without an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -231,8 +230,8 @@ static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
-/* Return a new reference to the enum value for this number: a member or, if the enum is open, an int. Return NULL
- * without an exception if the number is not allowed. */
+/* Return a new reference to the enum member with this number. If the enum is open, return an int for a number without a
+ * member. Return NULL without an exception if the number is not allowed. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
     return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
@@ -289,7 +288,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     return tw_fits(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
-/* Convert a JSON list to a tuple with `depth` dimensions. Return NULL if the list is invalid. */
+/* Convert a JSON list with `depth` dimensions to a tuple. Return NULL if the list is invalid. */
 static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
 {
     PyObject *array;
@@ -299,7 +298,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
-            Py_INCREF(element); /* held, because garbage collection may run code that changes the list */
+            Py_INCREF(element); /* garbage collection may run code that removes the element from the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }

@@ -1,4 +1,4 @@
-/* Write messages as JSON text, without creating JSON values first. The text is the same as `json.dumps` would write. */
+/* Write messages as JSON text, without creating JSON values first. The text is the same as that of `json.dumps`. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 
@@ -7,12 +7,12 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* spaces per nesting level; -1 means all on one line */
+    int indent;      /* spaces per nesting level; -1 writes everything on one line */
     int depth;
     int is_ascii;
 } tw_json_writer;
 
-/* Defined in json.pxi: return the text that `json.dumps` writes for a value, indented for this nesting depth. */
+/* Return the text that `json.dumps` writes for a value at this nesting depth. Defined in json.pxi. */
 PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
@@ -43,8 +43,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write what precedes an array element, an object key, or a closing bracket: a comma unless `is_first` is set, and a
- * line break with indentation if the text is indented. */
+/* Write the separator before an array element, an object key or a closing bracket: a comma unless `is_first` is set,
+ * and a line break with indentation if the text is indented. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -138,7 +138,7 @@ static int tw_json_write_float(tw_json_writer *w, PyObject *value)
     return failed;
 }
 
-/* Write a value as `json.dumps` does. Return -1 if `value` is NULL because creating it failed. */
+/* Write a JSON value as `json.dumps` does. Return -1 if `value` is NULL because creating it failed. */
 static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
 {
     PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;
@@ -175,7 +175,7 @@ static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *va
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
 }
 
-/* Write a value as JSON. The caller holds a reference to `value`. */
+/* Write a field's value or an array element as JSON. The caller holds a reference to `value`. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     int64_t x;
@@ -226,7 +226,7 @@ static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, con
     PyObject *elements;
     Py_ssize_t index = 0;
     int failed;
-    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes a list */
+    elements = PySequence_Tuple(value); /* a copy, because converting an element may run code that changes the list */
     if (elements == NULL)
         return -1;
     failed = tw_json_open(w, '[');

@@ -1,6 +1,6 @@
-"""Definitions shared by plans for objects and for columns: kinds of types, kinds of lengths, and blocks of memory."""
+"""Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# The kinds for each (family, width) of wire types: first the unsigned kind, then the signed kind.
+# Maps the (family, width) of a wire type to its kinds: first the unsigned kind, then the signed kind.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The types that a length at the beginning of a struct may have, if it covers the rest of the struct.
+# The supported types of a length at the beginning of a struct that covers the rest of the struct.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -31,7 +31,7 @@ cdef dict MARKERS = {"": TW_NO_MARKER, "int8": TW_MARKER_INT8, "uvarint": TW_MAR
 
 
 cdef class Block:
-    """A block of zeroed memory that is freed together with this object."""
+    """A block of memory, initialized with zeros, that is freed together with this object."""
 
     cdef void *at
 
@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """A base class for the owners of plans. `kept` lists the objects that a plan points to, to keep them alive."""
+    """The base class for owners of plans. The list `kept` keeps the objects alive that a plan points to."""
 
     cdef list kept
 
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Split off a length that covers the rest of a struct. Return its code (or None) and the other items."""
+    """Return the encoding of a length that precedes a struct's other fields (or None), and the other fields."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
@@ -93,7 +93,7 @@ def enclosed(items):
 
 
 cdef int refuse_unlike(object item) except -1:
-    """Raise NotNative for an item that only plans with framings support, such as a compressed item."""
+    """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
     if not item.is_unframed:

@@ -1,17 +1,18 @@
 """Create default structs only when they are accessed.
 
-Most messages don't set their tagged structs. A partition of a FetchResponse has three of them, and creating them would
-take longer than decoding its other fields. Objects can't share one default struct, because a user may modify it. So
-decoding leaves the slots of these fields empty, and a descriptor of the class fills an empty slot on first access.
+Most messages don't set their tagged structs. Each partition in a FetchResponse has three of them, and creating them
+would take longer than decoding the partition's other fields. Objects can't share a default struct, because a user may
+modify it. Decoding therefore leaves the slots of these fields empty, and a descriptor fills an empty slot on first
+access.
 """
 
-cdef object DELETED = object()  # stored by `del`, because an empty slot would mean the default
+cdef object DELETED = object()  # the slot's value after `del`, because an empty slot would mean the default
 
 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """A descriptor for an attribute whose default is a struct. Replaces the class's own descriptor for the slot."""
+    """A descriptor for an attribute whose default is a struct. Replaces the descriptor that `__slots__` created."""
 
     cdef object owner
     cdef object member
@@ -67,7 +68,7 @@ cdef class LateStruct:
 
 
 cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
-    """Make an empty slot mean the default struct. Return False if the class does not allow the change."""
+    """Install a `LateStruct` for an attribute. Return False if the class does not allow the change."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).template.cls is template.cls

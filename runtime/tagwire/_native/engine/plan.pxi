@@ -1,16 +1,16 @@
 """Create plans: convert a layout to the C structs that the main loops follow.
 
-Everything that could make the loops unsafe is rejected once, here, by raising `NotNative`. The loops therefore need no
-further checks.
+This module raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops don't need to
+check for them.
 """
 
 cdef enum:
-    DEEPEST = 100  # the deepest supported nesting of structs, because each level uses part of the C stack
+    DEEPEST = 100  # the maximum nesting depth of structs, limited because each level uses space on the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of the struct that `cls._fresh()` returns. C creates default structs from them."""
+    """The slot values of `cls._fresh()`, which C copies to create default structs."""
 
     cdef tw_fresh c
     cdef object cls
@@ -24,7 +24,7 @@ cdef class Builder(PlanBuilder):
     cdef dict structs
     cdef dict templates
     cdef dict slots
-    cdef list types  # (name, type) of each field and element, indexed by number
+    cdef list types  # (name, type) of each field and element type, indexed by tw_field.number
     cdef bint framed
 
     def __cinit__(self, Shared shared):
@@ -44,7 +44,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ structs
 
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """Return the plan of a struct. It is created on first use."""
+        """Return the plan of a struct. Create it on first use."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field that represents the length before a struct, for traces and errors. Only its name matters."""
+        """Return a field for the length that precedes a struct: see tw_struct.enclosing."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -83,7 +83,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Give a field or element a number, which identifies it in traces."""
+        """Assign the number that identifies a field or element type in traces."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -93,7 +93,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """List the tagged and missing fields that decoding must set to their defaults."""
+        """Set `filled`: the tagged and missing fields that decoding must set to their defaults."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -136,7 +136,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ defaults
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set a field's default: a value that all objects share or, if the default is a struct, a template."""
+        """Set a field's default: a template if the default is a struct, otherwise a value that all objects share."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
@@ -181,7 +181,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether decoding stores only atomic values in an object: see tracking.h. Views are not atomic."""
+    """Return whether decoded objects without views contain only values that need no tracking: see tracking.h."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):
@@ -202,7 +202,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Return the members of an enum as a C struct, which the list `kept` keeps alive."""
+    """Convert an enum's members to a C struct. Append the objects that it points to to `kept`."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)

@@ -1,29 +1,29 @@
-"""The common base of plans for objects and for columns: builds a struct's fields and tag section from its layout."""
+"""The base class of the builders for object plans and column plans: builds the fields and tag section of a struct."""
 
 
 cdef class PlanBuilder(Owner):
     """Builds one plan.
 
-    In its methods, `owner` is the destination of the values: a data class, a column, or None if values are only
-    checked.
+    The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
+    the values are only validated.
     """
 
     # ------------------------------------------------------------ overridden for each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the owner for a field's value or, if `item` is None, for the elements of an array."""
+        """Return the owner of a field's value or, if `item` is None, of an array's elements."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Initialize a field or element. Called before its type is set."""
+        """Initialize a field or element type, before its kind is set."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
-        """Set where the value of a struct's field is stored: in a slot or a column."""
+        """Set the slot or column that stores the field's value."""
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Set the kind of a field that has a wire type, so it isn't a struct or an array."""
+        """Set the kind of a field that isn't a struct or an array."""
         field.kind = kind_of(wire)
         return 0
 
@@ -49,7 +49,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef const tw_field *items(self, tuple items, object owner) except NULL:
-        """Return the fields for the items of a struct, in the order in which they are encoded."""
+        """Build the fields of a struct, in the order in which they are encoded."""
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index
         for index, item in enumerate(items):
@@ -103,7 +103,10 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs, each with a single size check. Fields in `apart` are not joined."""
+    """Join adjacent fixed-width fields into runs, so that one check ensures that enough bytes are left for a whole run.
+
+    A field with an element in `apart` that isn't NULL does not join a run.
+    """
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

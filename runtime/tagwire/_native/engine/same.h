@@ -1,27 +1,27 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * Foreign code may change any object, so references are held while it may run. Exact numbers, strings and bytes need no
- * held references, because comparing them runs no foreign code.
+ * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. References to the
+ * compared values are held meanwhile. Comparing exact numbers, strings and bytes runs no Python code.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
 #include "engine/data_class.h"
 
-/* How to compare: TW_EQUAL compares only values. TW_IDENTICAL also compares types, but counts bytes and a view of bytes
- * as one type. */
+/* TW_EQUAL compares only values. TW_IDENTICAL also compares their types, but treats memoryview and bytes as the same
+ * type. */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the structs that were compared last */
-    const tw_data_class *c;  /* the data class for `cls`; NULL if Python must compare its objects */
+    PyTypeObject *cls;       /* class of the objects that were compared last */
+    const tw_data_class *c;  /* the attributes of `cls`; NULL if Python must compare its objects */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Compare two values if this runs no foreign code. Return 1 if they are equal, 0 if not, or -1 if foreign code would
- * run. */
+/* Compare two values without running Python code. Return 1 if they are equal, 0 if not, or -1 if the comparison might
+ * run Python code. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -39,7 +39,7 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Compare two tuples. The caller holds them, which keeps their elements alive. */
+/* Compare two tuples, to which the caller holds references. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);
@@ -61,7 +61,8 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Compare two arrays, each of which is a tuple or a list. Comparing elements may run code that changes a list. */
+/* Compare two arrays, each of which is a tuple or a list. Comparing elements may run Python code that changes a
+ * list. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
     for (Py_ssize_t index = 0;; index++) {
@@ -161,7 +162,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Return whether an attribute's value is the one it has in an object constructed without arguments. */
+/* Return whether an attribute's value equals its value in an object constructed without arguments. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

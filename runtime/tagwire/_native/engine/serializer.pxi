@@ -1,12 +1,12 @@
-"""The serializers that `C.serializer(version)` returns for versions that the native engine can serve.
+"""The serializers that `C.serializer(version)` returns for versions that the native engine can handle.
 
-The fast path reports only success or failure. After a failure, the interpreter repeats the work and raises an error
-with a position. If the interpreter succeeds instead, the engine has a bug, and DisagreementError is raised.
+The C code reports only success or failure. After a failure, the layout interpreter repeats the work and raises an error
+with a position. If the interpreter succeeds, the engine has a bug, and DisagreementError is raised.
 """
 
 cdef enum:
     STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
-    SLACK = 64  # extra bytes to allocate, because code requests room for more bytes than it writes
+    SLACK = 64  # extra bytes to allocate, because the C code requests room for more bytes than it writes
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -17,9 +17,9 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """The serializer for one version of a message. It reads and writes by a plan of the version's layout.
+    """The serializer for one version of a message, which follows a plan created from the version's layout.
 
-    Raises NotNative if only the pure Python engine can handle the layout or the class.
+    Raises NotNative if only the pure Python engine can handle the layout or the message's class.
     """
 
     cdef const tw_struct *root
@@ -28,16 +28,16 @@ cdef class Plan:
     cdef object source
     cdef int64_t depth
     cdef list types
-    cdef bint framed  # whether the layout is a record format: see framing.pxi
+    cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether there are unions or arrays with unique keys. If so, errors must be located by the interpreter."""
-    cdef Py_ssize_t last_size  # estimated size of the next message; affects only how much memory is allocated
+    """Whether there are unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
+    cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
 
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """A cache that `tagwire.explain.trace` derives from `span_types`; None until then."""
+    """A cache, derived from `span_types`, that `tagwire.explain.trace` sets. Initially None."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -61,7 +61,7 @@ cdef class Plan:
 
     @property
     def structure(self):
-        """Return the C plan as a capsule, for `tagwire._columns`. It is valid as long as this object exists."""
+        """The C plan as a capsule for `tagwire._columns`. Valid as long as this object exists."""
         return PyCapsule_New(<void *>self.root, STRUCTURE, NULL)
 
     def __repr__(self):
@@ -70,24 +70,24 @@ cdef class Plan:
     # ------------------------------------------------------------ decoding
 
     def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """Decode a message that takes up all of `data`; see `Message.decode`."""
+        """Decode the message in `data`; see `Message.decode`."""
         return self.read(data, 0, NULL, strict, views, limits, gc)
 
     def decode_from(self, data, offset=0, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
-        """Decode the message at `offset`. Return the message and the offset after it. Otherwise like `decode`."""
+        """Decode the message at `offset`. Return the message and the offset after it; see `Message.decode_from`."""
         cdef Py_ssize_t end
         value = self.read(data, offset, &end, strict, views, limits, gc)
         return value, end
 
     def decode_trusted(self, bytes data, *, views=False):
-        """Decode bytes that this engine has just written, so their checksums need no verification."""
+        """Decode bytes that this engine has just written, without verifying checksums."""
         return self.read(data, 0, NULL, True, views, NO_LIMITS, True, True)
 
     cdef object read(
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Decode the message at `offset`, and store its end in `end`. If `end` is NULL, no bytes may follow."""
+        """Decode the message at `offset`. Store the offset after it in `end`; if `end` is NULL, no bytes may follow."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the loop does not check the depth
+            if tried and depth < self.depth:  # the C loop does not check the depth
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,7 +136,10 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes in the interpreter if C rejects or can't decode them. Skips the valid arrays in `good`."""
+        """Decode bytes in the layout interpreter, because C rejected them or can't decode them.
+
+        The interpreter skips the array elements in `good`, which C has found to be valid.
+        """
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -153,11 +156,11 @@ cdef class Plan:
     # ------------------------------------------------------------ reading without creating objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return where the error is, for `tagwire.interpreter.error_positions`; None if the bytes are valid."""
+        """Return the position of the error, as in `Walk.place`; None if the bytes are valid."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error in bytes that the main loop rejected. Returns only if walk.h finds no error."""
+        """Raise the error in bytes that decode.h has rejected. Return only if walk.h finds no error."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes
@@ -179,7 +182,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """(name, type) of each field, indexed by its number in spans. Elements have no name."""
+        """(name, type) of each field and element type, indexed by its number in spans. Element types have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
@@ -189,7 +192,7 @@ cdef class Plan:
         return self.write(message)
 
     def encoded_size(self, message):
-        """Return the number of bytes that `encode` would return. Raises the errors that `encode` would raise."""
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         return self.measure(message)
 
     cdef object write(self, object message):
@@ -221,7 +224,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Compute a message's size with a dry-run write. If C rejects the message, the interpreter decides."""
+        """Compute a message's size with a dry-run write. If C rejects the message, use the layout interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -249,16 +252,16 @@ cdef class Plan:
 
 @final
 cdef class Walk:
-    """The result of reading a message without creating objects."""
+    """The result of reading through a message without creating objects (walk.h)."""
 
     cdef readonly Py_ssize_t end
-    """The position after the message or, if it is invalid, the position of the error."""
+    """The offset after the message or, if the message is invalid, the offset of the error."""
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object place
-    """Where the error is, for `tagwire.interpreter.error_positions`; None if the bytes are valid."""
+    """The position of the error, in the form that `refuse_bytes` expects; None if the bytes are valid."""
     cdef readonly list open
-    """The rows of the spans that enclose the error, outermost first."""
+    """The row numbers of the spans that contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -303,7 +306,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Set all registers to 0, except the register for the constant 1."""
+    """Set the register ONE to 1, and all other registers to 0."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -319,13 +322,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget which arrays were found to be valid."""
+    """Forget which arrays have valid elements."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """After an error, return how much of each array is valid, in the form of `LayoutReader.good`."""
+    """Return the valid elements of each array after an error, in the format of `LayoutReader.good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -351,7 +354,7 @@ cdef int reraise() except -1:
 
 
 cdef int refused_value() except -1:
-    """Clear the exception of a rejected value if it is in WRITE_FAULTS; raise any other exception."""
+    """Clear an exception in WRITE_FAULTS, which only means that a value is invalid. Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):
@@ -361,7 +364,7 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Set a reader's limits and the maximum depth. Return False if the bytes exceed their limit."""
+    """Set the reader's limits, and store the maximum depth in `depth`. Return False if there are too many bytes."""
     depth[0] = at_most(limits.depth)
     if r.end - r.p > at_most(limits.bytes):
         return False

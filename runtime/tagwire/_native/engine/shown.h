@@ -1,5 +1,5 @@
-/* The `repr` of structs: collect strings for the attributes that differ from their defaults, and join them at the
- * end. */
+/* Write the `repr` of structs: collect a list of strings for the attributes that differ from their defaults.
+ * data_class.pxi then joins the strings. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 

@@ -1,7 +1,8 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
 Slots have fixed offsets in objects. Each class has a table of these offsets (`Py_tp_members`), which is verified with a
-test object. A class that does more than store attributes raises NotNative and is left to the pure Python engine.
+test object. If a class overrides how attributes are read or set, NotNative is raised, and the pure Python engine
+handles the class.
 """
 
 
@@ -49,7 +50,7 @@ cdef int check_class(object cls) except -1:
 
 
 cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
-    """Raise NotNative if the class's table gives a wrong offset for a slot."""
+    """Raise NotNative if a slot isn't at the offset that the class's table contains."""
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
@@ -69,12 +70,15 @@ cdef Py_ssize_t checked_slot(object cls, str name) except -1:
 
 
 cdef allocfunc allocator(object cls) except NULL:
-    """Return the function that creates an object of this class with empty slots."""
+    """Return the C function that allocates an object of this class with empty slots."""
     return <allocfunc>PyType_GetSlot(<PyTypeObject *><PyObject *>cls, Py_tp_alloc)
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return what C needs to create objects of a class that `check_class` accepts. The caller keeps the class alive."""
+    """Return the data that C needs to allocate objects of a class. The caller must keep the class alive.
+
+    `check_class` must have accepted the class.
+    """
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)
@@ -85,7 +89,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans of this module share. Each part is filled in before a plan needs it."""
+    """The data that all plans of this module share. UUID support is added when a plan first needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -104,16 +108,16 @@ cdef class Shared:
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
-        """Find CPython's array of small ints, so that an int's address shows whether it is in the array."""
+        """Find CPython's array of small ints, so that C can recognize a small int by its address."""
         cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if ints aren't adjacent
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if they aren't in an array
         return 0
 
     cdef int learn_uuids(self) except -1:
-        """Find the slots of `uuid.UUID`. The class is imported only when a plan has UUIDs."""
+        """Find the slots of `uuid.UUID`. The `uuid` module is imported only if a plan has UUIDs."""
         if self.c.uuid != NULL:
             return 0
         from uuid import UUID, SafeUUID
@@ -129,7 +133,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether changing a copied memoryview's address and size makes it equal to a slice."""
+    """Return whether changing the address and size of a copied memoryview gives the same view as slicing."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -144,7 +148,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Like `checked_slot`, but for `UUID`, whose objects reject `setattr`: uses the slot's descriptor."""
+    """Return a slot of `UUID`, like `checked_slot`. Uses the slot's descriptor, because UUIDs reject `setattr`."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

@@ -1,10 +1,11 @@
 /* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
- * collect.h has read the message and left marks at the selected values. The functions here find these values by their
- * marks, without reading the bytes in between. tagwire.selection.splicing defines the result.
+ * collect.h has read the message and recorded the positions of the selected values as marks. The functions here follow
+ * the marks, without reading the bytes between the values. tagwire.selection.splicing is the Python implementation,
+ * which defines the result.
  *
- * Functions return 0, or -1 for a rejected value or a rare case such as a change in tagged fields. Python then rewrites
- * the message by its layout, or raises the error.
+ * Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python then
+ * rewrites the message or raises the error.
  */
 #ifndef TAGWIRE_SPLICE_H
 #define TAGWIRE_SPLICE_H
@@ -17,13 +18,13 @@ typedef struct {
     tw_writer w;
     const uint8_t *start;  /* start of the old message's bytes */
     Py_ssize_t size;
-    int64_t copied;        /* the old bytes before this offset have been copied */
+    int64_t copied;        /* the old bytes before this offset have been copied or replaced */
     const int64_t *marks, *mark;
-    /* lists with one entry per row: `rows` has tuples of old values, `changed` has tuples of new values or the marker
-     * `drop` */
+    /* lists with one entry per row: `rows` has tuples of old values; `changed` has tuples of new values, or the marker
+     * `drop` for a removed row */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    PyObject *drop, *appended; /* `drop` marks removed rows; `appended` is the tuple of new elements */
+    PyObject *drop, *appended; /* `appended` is a tuple of new array elements */
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
 
@@ -38,8 +39,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- values */
 
-/* Check the values that have no bytes in the message, because their fields are absent or null. Return whether one of
- * them was changed. An absent array's old value is an empty list, so an empty tuple as the new value is no change. */
+/* Return whether a value was changed that has no bytes in the message, because its field is absent or null. The old
+ * value of an absent array is an empty list, so an empty tuple counts as unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -62,8 +63,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value that contains structs still matches the bytes that it was read from. If not, the user's
- * function has modified its structs in place. */
+/* Return whether a value that contains structs still equals the value in the old bytes. It doesn't if the user's
+ * function has modified the structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -123,8 +124,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the array elements that are rows. Set `*end` to the offset where the last old element ended. If there were no
- * elements, `*end` is unchanged. */
+/* Write the array elements that are rows. Set `*end` to the old end offset of the last element, if there is one. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -160,8 +160,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write an array inside a row. Each of its columns has a list of `count` old values, and must have a tuple of `count`
- * new values. */
+/* Write an array inside a row. Each selected column of the array has a list of `count` old values and must have a tuple
+ * of `count` new values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -204,14 +204,14 @@ static int tw_splice_array(const tw_chosen *s, tw_splice *x)
 
 /* ---------------------------------------------------------------- tagged fields */
 
-/* Return whether the new values give a value to a field that was absent. */
+/* Return whether the new row sets a field that was absent in the old message. */
 static int tw_is_set(const tw_chosen *s, const tw_splice *x)
 {
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Check that a tag section can be copied unchanged. Return 0, or -1 if a selected field is or must be in the section.
- * Python then writes the section, because its other entries may have to change as well. */
+/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if a selected field
+ * must be added; Python then rewrites the message. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;
@@ -232,8 +232,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if there is a new value for a field that does not exist in this version, unless that value may be
- * dropped. */
+/* Return -1 if a row has a new value for a field that this version does not have, unless the value may be dropped. */
 static int tw_refuse_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)

@@ -8,8 +8,8 @@
 
 #include "engine/compat.h"
 
-/* Return the size of the UTF-8 sequence at `p`, or 0 if it is not well-formed. `left` is the number of bytes from `p`
- * to the end. */
+/* Return the size in bytes of the UTF-8 sequence at `p`; 0 if it is not well-formed. `left` is the number of bytes from
+ * `p` to the end of the string. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
     uint8_t low = 0x80, high = 0xBF; /* the range of bytes allowed in second position */
@@ -37,7 +37,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Return whether all bytes are ASCII. The bytes are tested a word at a time; the last two words may overlap. */
+/* Return whether all bytes are ASCII. Tests one word at a time; the last two words may overlap. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
@@ -74,8 +74,8 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the UTF-8 size of a string that isn't ASCII; -1 if Python must encode it, for example because it contains lone
- * surrogates. */
+/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode the string, for example because it
+ * contains lone surrogates. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

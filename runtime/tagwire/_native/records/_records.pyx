@@ -1,13 +1,12 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Convert records in the format of magic 2 without creating objects: to lines of text, into other batches, and from
-columns.
+"""Process magic 2 records without creating objects.
 
-This module also searches damaged bytes for batches.
+This module writes records as text (for `tagwire log dump`), moves records to other batches (for `tagwire log convert`
+and `tagwire log compact`), and encodes columns as records (for Spark). It also searches damaged files for batches.
 
-`tagwire log dump --json` prints the lines, `tagwire log convert` and `tagwire log compact` move records, and Spark
-writes columns. The loops are in C and run without the GIL. They don't track positions, so `tagwire.log` reads rejected
-records again, one by one.
+The loops are in C and run without the GIL. They don't track positions, so `tagwire.log` reads rejected records again,
+one by one.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -44,15 +43,15 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # usual size of a line, not counting its prefix, key, value and headers
+    LINE = 160  # usual number of characters in a line, apart from the shared text, the key, the value and the headers
 
 
 @final
 cdef class Source:
-    """The records of a batch in a buffer, which stays valid as long as this object exists.
+    """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, its base timestamp,
-    and whether all its records have exactly that timestamp. Raises ValueError for positions outside the buffer.
+    and whether all records have exactly that timestamp. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -82,11 +81,11 @@ cdef bytes bytes_of(const tw_output *out):
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
           bytes head not None, Py_ssize_t most, bint is_text):
-    """Write lines for the next records. Return the lines, the position after these records, and how many are left.
+    """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    JSON lines begin with `head`. Lines of tab-separated text end with `head` and the record's own attributes. Stops
-    after `most` bytes, and before a record that is invalid or that Python must read. The other arguments are as for
-    `facts`.
+    JSON lines begin with `head`. Lines of tab-separated text (`is_text`) end with `head` and the record's own
+    attributes. Stops when `most` bytes have been written, and before a record that Python must read, which may be
+    invalid. The other arguments are the same as for `facts`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -109,11 +108,11 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return one byte of flags per record of `data` from `pos` to `end`; None if Python must read the records.
+    """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
 
-    Flag 1: the record's offset is in `lasts`, a buffer of ascending int64; flag 2: its key is null; flag 4: its value
-    is null. `bases` has the batch's base offset, its base timestamp, and whether all its records have exactly that
-    timestamp. Raises ValueError for positions outside `data`.
+    Flag 1: the record's offset is in `lasts`, a sorted buffer of int64. Flag 2: its key is null. Flag 4: its value is
+    null. `bases` has the batch's base offset, its base timestamp, and whether all records have exactly that timestamp.
+    Raises ValueError for positions outside `data`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -131,7 +130,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
     """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
 
-    The arguments are as for `lines`.
+    The arguments are the same as for `lines`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_totals t
@@ -146,12 +145,12 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns, whose buffers stay valid as long as this object exists.
+    """Rows of Arrow columns, and references to the buffers that contain them.
 
-    A column is None if all its values are null. Otherwise it is a tuple of its buffers and the index of its first row.
+    A column is None if all its values are null. Otherwise it is a tuple of buffers and the index of the first row.
     Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
-    are `(valid, numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: one list per row, with
-    `count` key-value pairs in all lists together, whose keys must not be null. If there are no offsets, rows are
+    are `(valid, numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: each row has a list of
+    key-value pairs, and `count` is the total number of pairs. Header keys must not be null. Without offsets, rows are
     numbered from `next_offset` on. Raises ValueError for buffers that are too small.
     """
 
@@ -176,7 +175,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """A checksum of all appended rows: the sum of the CRC-32C of each record's encoded key, value and headers."""
+        """A checksum of all appended rows: the sum of the CRC-32C of each encoded record from its key on."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -226,7 +225,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return the address of a buffer, and keep the buffer valid. Raises ValueError if it is below `least` bytes."""
+        """Return a buffer's address, and keep the buffer alive. Raises ValueError if it has less than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -236,7 +235,7 @@ cdef class Rows:
 
 @final
 cdef class Held:
-    """A buffer that stays valid as long as this object exists."""
+    """A reference to a buffer, which can't be freed or resized as long as this object exists."""
 
     cdef Py_buffer buffer
 
@@ -249,7 +248,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The encoded records of a new batch. Without a base timestamp, the first record's timestamp is the base."""
+    """The encoded records of a new batch. If `base_timestamp` is None, the first record's timestamp is used."""
 
     cdef tw_run run
 
@@ -266,11 +265,11 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` has accepted, while there is room. There is always room for the first record.
+        """Move records that `facts` has accepted, until the limits are reached. The run always takes a first record.
 
-        Returns the position after the moved records, how many records are left, and the next record's offset, or None
-        if that record's deltas from the run's bases would be out of range. `kept` has one byte for each record, and 0
-        means to leave the record out; None keeps all records. Raises ValueError for positions outside `data`.
+        `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
+        position of the next record, the number of records left, and the next record's offset. That offset is None if
+        the record's deltas would be out of range in this run. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -289,10 +288,10 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, while there is room. There is always room for the first record.
+        """Append rows as records, until the limits are reached. The run always takes a first record.
 
-        Returns the next row, and whether another run could take it. That is not the case if the row's offset is below
-        the previous row's, or if the row is too large. Raises ValueError for rows that don't exist.
+        Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into a new run either,
+        or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
@@ -320,7 +319,7 @@ cdef class RecordRun:
 
     @property
     def base_timestamp(self):
-        """The timestamp that deltas are relative to; -1 as long as it is unknown."""
+        """The timestamp that deltas are relative to; -1 if it was not given and there are no records yet."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property

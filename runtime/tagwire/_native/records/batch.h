@@ -1,15 +1,15 @@
-/* The decompressed records of a batch, as input for this module's loops. */
+/* The decompressed records of a batch that have not been read yet. */
 #ifndef TAGWIRE_BATCH_H
 #define TAGWIRE_BATCH_H
 
 #include <stdint.h>
 
 typedef struct {
-    const uint8_t *p, *end; /* bytes of the records that have not been read yet */
-    int64_t left;
+    const uint8_t *p, *end; /* the bytes of the unread records */
+    int64_t left;           /* the number of unread records */
     int64_t base_offset, base_timestamp;
-    int is_appended;    /* whether all records have base_timestamp as their timestamp, whatever their deltas */
-    int has_attributes; /* whether each record contains an attributes byte */
+    int is_appended;    /* whether all records have the timestamp base_timestamp, so that their deltas are ignored */
+    int has_attributes; /* whether each record has an attributes byte */
 } tw_batch;
 
 #endif

@@ -3,21 +3,22 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # number of bytes to cache around the end of the previous candidate
+    PAGE = 1 << 12  # number of bytes to cache from the file outside the window
 
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # `algorithm` is -1 for forms without a checksum
+    int magic, algorithm  # `algorithm`: index of the checksum polynomial; -1 if there is no checksum
 
 
 @final
 cdef class HeaderSearch:
-    """Searches a file for positions where a batch may begin, by the batch's length, magic byte and checksum.
+    """Searches a file for positions where a batch may begin: its length, magic byte and checksum must be valid.
 
-    A form describes the batches of one format: (length_at, is_varint, is_zigzag, counts_itself, least, magic_behind,
-    magic, polynomial, sum_at, sum_begin). Polynomial 0 means no checksum; `sum_at` and `sum_begin` are relative to the
-    end of the length. Checking a position takes the same time whatever length is found there.
+    A form describes the batch header of one format: (length_at, is_varint, is_zigzag, counts_itself, least,
+    magic_behind, magic, polynomial, sum_at, sum_begin). `magic_behind`, `sum_at` and `sum_begin` are relative to the
+    end of the length. Polynomial 0 means no checksum. The time to check a position does not depend on the length found
+    there.
     """
 
     cdef object data
@@ -26,7 +27,7 @@ cdef class HeaderSearch:
     cdef int count
     cdef tw_sums sums[2]
     cdef uint32_t *before[2]
-    cdef int64_t known[2]  # for each polynomial: the number of blocks whose checksum is known
+    cdef int64_t known[2]  # for each polynomial: the number of blocks for which `before` has been computed
     cdef bytes page
     cdef int64_t page_start
 
@@ -50,9 +51,9 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first position from `at` up to `stop` in the window where a batch may begin, or -1.
+        """Return the first position where a batch may begin from `at` up to `stop` (exclusive) in the window, or -1.
 
-        `start` is the position of the window in the file. Batches whose offset is 2^56 or more are not found.
+        `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """
         cdef const uint8_t *p = window
         cdef int64_t size = len(window)
@@ -95,14 +96,14 @@ cdef class HeaderSearch:
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
-        """Return the checksum of a range. Its positions are relative to the window, but may be outside it."""
+        """Return the checksum of a range of the file. `begin` and `end` are relative to the start of the window."""
         cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
         cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
         return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC register after all bytes of the file before a position, which is relative to the window."""
+        """Return the CRC register of all bytes of the file before `at`, which is relative to the start of the window."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start
@@ -118,7 +119,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Compute the CRC register at the start of each block, up to the block with this number."""
+        """Compute `before`, the CRC registers at the starts of blocks, up to block number `block`."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

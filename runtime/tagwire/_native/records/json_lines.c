@@ -4,11 +4,11 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* An upper limit for the number of characters in a line, not counting its prefix, key, value and headers. */
+/* The maximum number of characters in a line, apart from the shared text, the key, the value and the headers. */
 #define TW_LINE_LETTERS 192
 
-/* Return an upper limit for the size of headers in JSON. Each encoded byte becomes at most TW_MOST_ESCAPED characters,
- * even in the shortest header, whose two bytes become `, ["", null]`. */
+/* Return an upper limit for the size of headers in JSON. An encoded byte becomes at most TW_MOST_ESCAPED characters on
+ * average. This is true even for the shortest header, whose two bytes become `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -40,8 +40,8 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
-/* Write the next record as a JSON line, and remove it from `batch`. Return 1, or 0 with nothing written if the record
- * is invalid, Python must write it, or memory has run out. */
+/* Write the next record as a JSON line, and remove it from `batch`. Return 1; or write nothing and return 0 if Python
+ * must handle the record, which may be invalid, or if memory has run out. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
@@ -70,8 +70,8 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     return 1;
 }
 
-/* Write a key or value as text, or as hex if it contains control characters. Return the end of the output. Return NULL
- * if Python must write the value, because it isn't ASCII or could be mistaken for hex or null. */
+/* Write a key or value as text, or as hex in angle brackets if it contains control characters. Return the end of the
+ * output, or NULL if Python must write the value because it isn't ASCII or has angle brackets itself. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -98,8 +98,8 @@ static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
     return out;
 }
 
-/* Write a record's headers as text, with `=` between key and value. Return the end of the output, or NULL if the
- * headers are invalid or Python must write them. */
+/* Write a record's headers as text: `key=value`, separated by commas. Return the end of the output, or NULL if Python
+ * must handle the headers, which may be invalid. */
 static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;
@@ -116,8 +116,8 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Write the next record as a line of text: offset, timestamp, key, value, headers and attributes, separated by tabs.
- * Return 1 or 0, as tw_write_line does. */
+/* Write the next record as a line of tab-separated text: offset, timestamp, key, value, headers and attributes. `words`
+ * has the names of the batch's attributes. Return 1 or 0, as tw_write_line does. */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;

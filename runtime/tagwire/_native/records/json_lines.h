@@ -1,20 +1,20 @@
-/* Write records as lines of JSON or of tab-separated text, directly from the bytes of a batch. */
+/* Write records as JSON lines or as lines of tab-separated text, directly from the bytes of a batch. */
 #ifndef TAGWIRE_JSON_LINES_H
 #define TAGWIRE_JSON_LINES_H
 
 #include "records/batch.h"
 #include "records/output.h"
 
-/* The text that all lines of a batch share: in JSON, the start of each line; in tab-separated text, the names of the
- * batch's attributes. */
+/* The text that all lines of a batch share. A JSON line begins with this text. In tab-separated text (`is_text`), it is
+ * the names of the batch's attributes, which end each line. */
 typedef struct {
     const char *data;
     size_t size;
     int is_text;
 } tw_line_head;
 
-/* Write lines until `most` bytes are written, no records are left, memory has run out, or Python must handle the next
- * record. On return, `batch` starts with the next record. */
+/* Write lines until `most` bytes have been written, no records are left, memory has run out, or Python must handle the
+ * next record. On return, `batch` starts with the next record. */
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most);
 
 #endif

@@ -1,8 +1,8 @@
-/* Read records in the format of magic 2: length, optional attributes byte, two deltas, key, value and headers.
+/* Read magic 2 records: length, optional attributes byte, two deltas, key, value and headers.
  *
- * All native code that reads such records without creating objects uses these functions: for JSON lines, moved records,
- * and columns. They report only success or failure. Python then reads a rejected record again, and either raises the
- * error or accepts a record that is valid but encoded in a way that C does not support.
+ * Native code that writes JSON lines, moves records to other batches, or decodes columns uses these functions to read
+ * records without creating objects. The functions report only success or failure. If C rejects a record, Python reads
+ * it again, and either raises the error or accepts the record, because its encoding is valid but too unusual for C.
  *
  * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints.
  */
@@ -13,7 +13,7 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The headers of a record that are still unread. Passed by value, so that the record's other members can stay in CPU
+/* The unread headers of a record. Passed by value, so that the compiler can keep the record's other members in CPU
  * registers. */
 typedef struct {
     const uint8_t *p, *end;
@@ -22,22 +22,22 @@ typedef struct {
 
 /* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
-    int64_t timestamp, offset; /* deltas from the base timestamp and base offset of the batch */
-    const uint8_t *body;       /* the record from the length of its key on; copied as a whole when the record is
-                                * moved */
+    int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
+    const uint8_t *body;       /* start of the key's length. When a record is moved, the bytes from `body` to `end` are
+                                * copied unchanged */
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
+    int64_t key_size, value_size; /* sizes in bytes; TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
-    uint8_t attributes;        /* attributes byte; 0 if the record has none */
+    uint8_t attributes;        /* the attributes byte; 0 if the record has none */
 } tw_magic2_record;
 
 typedef struct {
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for a null value */
+    int64_t key_size, value_size; /* sizes in bytes; `value_size` is TW_NULL for null */
 } tw_magic2_header;
 
-/* The functions from here on return the end of the bytes that they read, or NULL if those bytes are invalid. */
+/* The next two functions return the end of the bytes that they read, or NULL if the bytes are invalid. */
 
 static inline const uint8_t *tw_magic2_int(const uint8_t *p, const uint8_t *end, int64_t *x)
 {
@@ -72,8 +72,8 @@ static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_he
     return 1;
 }
 
-/* Read the record at `p`. Return 1, or 0 if the record is invalid. The caller reads its headers one by one, and must
- * check that they end where the record ends. */
+/* Read the record at `p`, except for its headers. Return 1, or 0 if the record is invalid. The caller reads the headers
+ * one by one, and must check that they end where the record ends. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;
@@ -103,8 +103,8 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
     return record->headers.count > 0 || p == end;
 }
 
-/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if the record is invalid or
- * Python must read it. */
+/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if Python must read the record,
+ * which may be invalid. Does not remove the record from `batch`. */
 static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
 {
     *timestamp = batch->base_timestamp;

@@ -5,11 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The buffer and its size. `failed` is set if memory has run out. */
 typedef struct {
     uint8_t *data;
-    size_t size, room;
-    int failed;
+    size_t size, room; /* bytes used and bytes allocated */
+    int failed;        /* whether memory has run out */
 } tw_output;
 
 int tw_grow_output(tw_output *out, size_t more);

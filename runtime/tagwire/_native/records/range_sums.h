@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from two checksums: of all bytes before its start, and of all bytes
- * before its end. `tagwire.log.sum_check` explains the method. */
+/* Compute the checksum of any range of a file from two other checksums: one of all bytes before the start of the range,
+ * one of all bytes before its end. `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
@@ -7,16 +7,17 @@
 
 #include "engine/crc32c.h"
 
-/* Distance in bytes between the positions of a file at which a checksum is stored. */
+/* The checksum of all preceding bytes is stored for each multiple of this number of bytes in a file. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    uint32_t powers[5][256]; /* x to the power of 8n is the product of all powers[N][byte N of n] */
+    uint32_t powers[5][256]; /* x to the power of 8n is the product of powers[i][byte i of n] for all i */
 } tw_sums;
 
-/* In this file, checksums are plain CRC registers: they start at 0 and are not inverted at the end. */
+/* Except for the result of tw_sum_between, checksums in this file are plain CRC registers: they start at 0 and are not
+ * inverted at the end. */
 
 static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 {
@@ -46,7 +47,8 @@ static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint
     return tw_crc32c_by_tables(&sums->tables, sum, p, size);
 }
 
-/* Return the CRC of a range of `size` bytes, given the CRC registers at its start and its end. */
+/* Return the CRC of a range of `size` bytes. `before` and `after` are the CRC registers at the start and the end of the
+ * range. */
 static inline uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
 {
     uint32_t sum = ~before;

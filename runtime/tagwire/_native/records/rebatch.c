@@ -2,7 +2,7 @@
 
 #include "records/magic2_impl.h"
 
-/* Return the index of the first of `count` ascending numbers that is not below `least`. */
+/* Return the index of the first number that is at least `least` in a sorted array; `count` if there is none. */
 static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
 {
     int64_t low = 0;
@@ -72,7 +72,7 @@ int tw_totals_of(tw_batch *batch, tw_totals *t)
     return batch->p == batch->end;
 }
 
-/* Compute a - b. Return 1, or 0 if the difference needs more than 64 bits. */
+/* Store a - b in `difference`. Return 1, or 0 if the difference needs more than 64 bits. */
 static int tw_difference(int64_t a, int64_t b, int64_t *difference)
 {
     return b != INT64_MIN && tw_add(a, -b, difference);
@@ -107,8 +107,8 @@ int tw_begin_record(
     return 1;
 }
 
-/* Append a record if it fits within `most` bytes or is the first record. Return 1, 0 if there is no room, or -1 if its
- * deltas or its size are out of range. */
+/* Append a copy of a record with this offset and timestamp. Return 1; 0 if the run isn't empty and would grow beyond
+ * `most` bytes; or -1 if the record can't be encoded. */
 static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
 {
     int64_t size = record->end - record->body;

@@ -3,7 +3,7 @@
 #include "engine/crc32c.h"
 #include "engine/number_reading.h"
 
-static tw_crc32c_tables tw_tables; /* filled when the module is loaded, then never changed */
+static tw_crc32c_tables tw_tables; /* filled once, when the module is loaded */
 
 void tw_prepare_rows(void) { tw_crc32c_prepare(&tw_tables); }
 
@@ -14,7 +14,7 @@ static int tw_is_null(const tw_column *column, int64_t row)
            (column->valid != NULL && !(column->valid[at >> 3] >> (at & 7) & 1));
 }
 
-/* Return the size of a bytes value in a row, and set `data` to its start. Return -1 for null. */
+/* Return the size of a row's bytes value, and set `data` to its start. Return -1 for null. */
 static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t **data)
 {
     const int32_t *ends;
@@ -27,7 +27,7 @@ static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t *
 
 static int64_t tw_width_of(int64_t size) { return tw_varint_width(tw_to_zigzag(size)) + (size > 0 ? size : 0); }
 
-/* Get the range of a row's headers in the columns of header keys and header values. */
+/* Get the range of a row's headers in the columns header_keys and header_values. */
 static void tw_headers_at(const tw_rows *rows, int64_t row, int64_t *start, int64_t *stop)
 {
     const int32_t *ends;
