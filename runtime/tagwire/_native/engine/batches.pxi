@@ -99,10 +99,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over a batch's records.
-
-        Return None if Python must read the batch because it is compressed, has limits, or was already read once.
-        """
+        """Return an iterator over a batch's records; None if it is compressed, has limits, or was read before."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -158,7 +155,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # no record has been appended to any builder yet
+        if BUILDER[GATHERED] == 0:  # `append_method` was not called yet, so the slots are unknown
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:

@@ -16,8 +16,8 @@ typedef struct tw_choice tw_choice;
 /* A column that has no value in the message, because its field is absent or does not exist in this version. */
 typedef struct {
     int column;
-    int is_list;          /* whether the column gets a new empty list */
-    const tw_field *field; /* if not NULL, the column gets the default of this field */
+    int is_list;          /* whether the column's value is a new empty list */
+    const tw_field *field; /* the field whose default is the column's value, or NULL */
     PyObject *value;
 } tw_hole;
 
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     const tw_field *field;
     const tw_choice *inside; /* selected fields inside the struct or the array's elements; NULL if a path ends here */
-    int column;              /* the column if a path ends at this field; otherwise -1 */
+    int column;              /* index of the column if a path ends at this field; otherwise -1 */
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
     const int *columns;      /* columns of all paths through this field */

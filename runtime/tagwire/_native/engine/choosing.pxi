@@ -66,10 +66,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Build an array of C structs, one for each field in `fields` that is selected. Set `count` to their number.
-
-        `names` lists the names of `fields`, or is the name if there is only one field.
-        """
+        """Build a C struct for each selected field in `fields`. `names` has the fields' names, or is a single name."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -132,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a `tw_hole` for each column of the field `step`, whose default is `value`."""
+        """Add a `tw_hole` for each column of the selected field `step`, whose default is `value`."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -199,7 +196,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the C loop does not check the depth
+        if depth < self.plan.depth:  # the C loop does not check the depth limit, but walk.h does
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

@@ -56,10 +56,7 @@ cdef int copy_attributes(object made, object value, const tw_field *fields, Py_s
 
 
 cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown):
-    """Convert unknown tagged fields to a tuple of (tag, buffer) pairs in tag order.
-
-    Raises ValueError for an invalid or known tag.
-    """
+    """Return unknown tags as (tag, buffer) pairs in tag order. Raises ValueError for an invalid or known tag."""
     if not isinstance(unknown, Mapping):
         raise TypeError
     cdef object highest = UVARINT_MAX if s.section == TW_TAGGED_SECTION else TAG_MAX

@@ -1,8 +1,8 @@
 /* Read the selected fields of a message into rows, and skip all other fields.
  *
- * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so exactly those messages are
- * rejected that decoding would reject. Functions return 0, or -1 for an error, whose position walk.h then finds. For a
- * rewrite, marks record the byte positions of the selected values, in the order in which splice.h needs them.
+ * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so this code rejects the same
+ * messages as decoding. Functions return 0, or -1 for an error, whose position walk.h then finds. For a rewrite, marks
+ * record the byte positions of the selected values, in the order in which splice.h needs them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -201,7 +201,6 @@ static int tw_collect_field(const tw_chosen *s, tw_collect *c)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Read a selected tagged field whose value takes `size` bytes. */
 static int tw_collect_tag(const tw_chosen *s, tw_collect *c, int64_t size)
 {
     tw_reader *r = &c->w.r;

@@ -17,14 +17,14 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; not computed by zlib, which would need the GIL */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1. zlib isn't used, because it would need the GIL */
 
 /* The SSE 4.2 code computes three checksums at once, over three lanes of this many bytes each. */
 #define TW_LANE 1024
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* tables that advance a checksum over TW_LANE zero bytes, one per checksum byte */
+    uint32_t over[4][256];  /* four tables, one per checksum byte, that extend a checksum by TW_LANE zero bytes */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -106,7 +106,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Return the checksum of `size` bytes, using the polynomial that the tables were made for. */
+/* Return the checksum of `size` bytes for the polynomial that `t` was prepared for. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

@@ -110,7 +110,7 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
-/* Free an object whose slots have been set only up to the one before attribute `a`. Always return NULL. */
+/* Free an object in which only the slots before attribute `a` have been set. Always return NULL. */
 static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
 {
     for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
@@ -140,7 +140,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Copy an object, but replace the attributes for which an argument was passed. A NULL argument was not passed. */
+/* Return a copy of an object in which arguments replace attributes. An attribute whose argument is NULL is copied. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -206,7 +206,6 @@ static TW_MAYBE_UNUSED int tw_place_arguments(
     return 0;
 }
 
-/* Return whether all required arguments were passed. */
 static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *placed)
 {
     for (Py_ssize_t index = 0; index < c->count; index++)

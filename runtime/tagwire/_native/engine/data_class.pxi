@@ -62,7 +62,7 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because defaults may be objects of other data classes
+cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because a class's defaults may be objects of other data classes
 
 
 @final
@@ -126,15 +126,11 @@ cdef class DataClass:
         return 0
 
     cdef bint stand_for(self, object cls, object init) except -1:
-        """Let C construct the class's objects as long as its `__init__` is `init`.
-
-        Return True if C will construct the objects that Python has constructed until now.
-        """
         cdef bint is_first = self.c.init == NULL
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # only the generated constructor checks that at most one alternative is set
+            return False  # only the generated constructor checks that at most one alternative of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)

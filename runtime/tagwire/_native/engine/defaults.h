@@ -24,7 +24,6 @@ static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 
 static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked);
 
-/* Return a new reference to a field's default. */
 static inline PyObject *tw_default(const tw_field *f, int untracked)
 {
     if (TW_UNLIKELY(f->value == NULL))

@@ -85,7 +85,7 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # so that a bytearray can't be resized
+        reading.data = data if type(data) is bytes else memoryview(data)  # keeps a bytearray from being resized
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -109,9 +109,9 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return (bytes, highest, is_unsure): the encoded elements, and the highest number relative to each input.
+        """Return (data, highest, is_unsure). `highest` has the highest value written relative to each input.
 
-        If C rejects an element, `bytes` is None, and `is_unsure` is true if the layout interpreter may still accept it.
+        If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -237,7 +237,7 @@ cdef class Reading:
         cdef PyObject *made = <PyObject *>self.last_but_one
         if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
             return tw_read_framed(self.plan.element, &self.r)
-        Py_INCREF(self.last_but_one)  # tw_read_again takes over this reference
+        Py_INCREF(self.last_but_one)  # tw_read_again steals this reference
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, made)
 

@@ -21,7 +21,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if a field that this version does not have has a value other than its default, unless the field is
+/* Return -1 if a field that is missing in this version has a value other than its default, unless the field is
  * ignorable. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
@@ -31,7 +31,7 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if encoding in this version would lose a value: the value of a field that the version does not have, or
+/* Return -1 if encoding in this version would lose a value: the value of a field that is missing in the version, or
  * unknown tags in a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
@@ -188,7 +188,8 @@ static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     uint8_t *p;
-    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0) /* 4 * count can't overflow */
+    /* 4 * count can't overflow, because the tuple itself uses at least 4 bytes of memory per element. */
+    if (tw_make_room(w, TW_LENGTH_WIDTH + (e->kind == TW_INT32 ? 4 * count : 0)) < 0)
         return -1;
     p = tw_put_length(w->p, f->length, count);
     if (p == NULL)

@@ -18,7 +18,7 @@ int tw_has_unknown_names(PyObject *names, PyObject *values);
 /* A gap for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
-    int64_t at, covered, size; /* offset of the gap; where the checksum begins; size of the measured field */
+    int64_t at, covered, size; /* offset of the gap, offset of the first checksummed byte, size of the measured field */
     int gap;
 } tw_mark;
 
@@ -214,8 +214,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
     return room;
 }
 
-/* Write a bytes object, preceded by its length, or None at `p`. The caller has made room. Return the end of the
- * output. */
+/* Write a bytes object with its length, or None, at `p`. The caller has made room. Return the end of the output. */
 static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;

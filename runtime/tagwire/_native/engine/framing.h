@@ -20,16 +20,16 @@ enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the kinds of fields that make up most records. tw_way_of selects one for each field when the plan is
- * created. */
-enum tw_way {
-    TW_ANY_WAY, /* no fast path */
-    TW_PASS,    /* fixed-width integer */
-    TW_NUMBER,  /* integer encoded as a zig-zag varint */
-    TW_BYTES,   /* bytes or null, preceded by their size as a zig-zag varint */
-    TW_LIST,    /* array of structs, usually empty, preceded by its element count as a zig-zag varint */
-    TW_BOUNDS,  /* size of the rest of the struct in bytes, encoded as a zig-zag varint */
-};
+/* Fast paths for the fields that make up most records. tw_way_of selects one for each field when the plan is created.
+ * TW_ANY_WAY means that there is none. All varints are zig-zag varints.
+ *
+ * TW_PASS: fixed-width integer
+ * TW_NUMBER: integer encoded as a varint
+ * TW_BYTES: bytes or null, preceded by their size as a varint
+ * TW_LIST: array of structs, usually empty, preceded by its element count as a varint
+ * TW_BOUNDS: size of the rest of the struct in bytes, encoded as a varint
+ */
+enum tw_way { TW_ANY_WAY, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_BOUNDS, };
 
 /* A group of bits within a number. */
 typedef struct {

@@ -135,7 +135,7 @@ cdef class FramedBuilder(Builder):
             self.scope()[item.name] = known
         return fields
 
-    # ------------------------------------------------------------ items
+    # ------------------------------------------------------------ fields
 
     cdef int condition(self, tw_framing *framing, object item) except -1:
         if item.condition is not None:
@@ -260,7 +260,6 @@ cdef bint has_value(object cls, object item):
 
 
 def structs_of(struct):
-    """Yield the struct and all structs nested in it."""
     yield struct
     for item in struct.fields:
         kind = item.type
@@ -271,10 +270,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings.
-
-    It does if its values are tuples or dicts, or if a field has properties besides its type, such as a condition.
-    """
+    """Return whether a struct's values are tuples or dicts, or any field has properties besides its type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

@@ -9,7 +9,7 @@
 
 /* The maximum number of characters in a 64-bit integer, including its sign. */
 #define TW_MOST_DIGITS 20
-/* The maximum number of characters that escaping turns a byte of a string into. */
+/* The maximum number of characters in the JSON escape of one byte. */
 #define TW_MOST_ESCAPED 6
 
 static inline char *tw_put_digits(char *out, int64_t x)

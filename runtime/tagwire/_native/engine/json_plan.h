@@ -46,7 +46,7 @@ typedef struct {
     uint8_t number;               /* the tw_kind of the integer that encodes an enum */
     uint8_t dimensions;           /* number of dimensions of an array; otherwise 0 */
     uint8_t nullable, required;
-    const tw_enum *members;       /* the members of an enum; otherwise NULL */
+    const tw_enum *members;
 } tw_json_row;
 
 struct tw_json_reading {

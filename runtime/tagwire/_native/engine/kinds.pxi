@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The supported types of a length at the beginning of a struct that covers the rest of the struct.
+# The types that the length of a whole struct may have. Such a length is the struct's first field.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the encoding of a length that precedes a struct's other fields (or None), and the other fields."""
+    """Return (length, fields): the encoding of the length that precedes a struct's fields (or None), and the fields."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

@@ -67,7 +67,6 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Return whether all elements of a tuple are int32s. */
 static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
 {
     for (Py_ssize_t index = 0; index < count; index++)

@@ -42,7 +42,7 @@ typedef struct {
 struct tw_field {
     uint8_t kind;
     uint8_t length;       /* a tw_length_code: how the length of a string, bytes value or array is encoded */
-    uint8_t nullable;     /* whether a string, bytes value or array may be null */
+    uint8_t nullable;
     uint8_t marker;       /* a tw_marker: how null is encoded for nullable structs and optional values */
     uint8_t bits;         /* the bits of the number that a varint encodes: 32 or 64 */
     uint8_t zigzag;       /* a tw_sign: how a varint encodes the sign */
@@ -56,7 +56,7 @@ struct tw_field {
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a block */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
     Py_ssize_t slot;      /* the slot's offset in objects; in column plans, a column index or -1 */
-    PyObject *name;       /* the field's attribute name */
+    PyObject *name;
     const tw_field *element; /* type of an array's elements, or of the integer that encodes an enum */
     const tw_enum *members;
     const tw_struct *child;
@@ -82,7 +82,8 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value`, `fresh` and `late` are used */
 };
 
-/* How measure.h computes the size of a field. TW_LOOK_WAYS is the number of ways. */
+/* The fields that measure.h distinguishes: int16, int32 and int64; arrays of int32; other fixed-width values, strings
+ * and bytes; all others. TW_LOOK_WAYS is the number of these groups. */
 enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_ONCE, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
 
 typedef struct {
@@ -111,14 +112,14 @@ struct tw_struct {
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,
                              * fields that get their defaults if the tag section is empty */
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
-    PyObject *known_tags;   /* frozenset of the known tags */
+    PyObject *known_tags;   /* frozenset */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
     uint8_t framed;         /* whether the struct belongs to a record format, so that its fields have framings */
     uint8_t shape;          /* a tw_shape: the Python type of the struct's values */
     uint8_t enclosed;       /* whether the struct's own length is one of its fields */
     uint8_t leaves;         /* whether the values are tuples that contain only numbers, strings and bytes */
     uint8_t marks_count;    /* number of lengths and checksums among the fields */
-    uint8_t tuple_size;     /* if the values are tuples: their number of elements */
+    uint8_t tuple_size;
     uint8_t atomic;         /* whether the garbage collector need not track objects without views (tracking.h) */
     uint8_t is_short;       /* whether the values are objects and every field has a fast path */
 };

@@ -103,10 +103,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs, so that one check ensures that enough bytes are left for a whole run.
-
-    A field with an element in `apart` that isn't NULL does not join a run.
-    """
+    """Join adjacent fixed-width fields into runs, each with a single size check. Fields set in `apart` don't join."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the C loop does not check the depth
+            if tried and depth < self.depth:  # the C loop does not check the depth limit, but walk.h does
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -136,10 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes in the layout interpreter, because C rejected them or can't decode them.
-
-        The interpreter skips the array elements in `good`, which C has found to be valid.
-        """
+        """Decode bytes in the layout interpreter. Skip the array elements in `good`, which C has found to be valid."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -322,7 +319,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget which arrays have valid elements."""
+    """Reset `good` and `refused`, which describe the valid input before an error."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 

@@ -75,10 +75,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data that C needs to allocate objects of a class. The caller must keep the class alive.
-
-    `check_class` must have accepted the class.
-    """
+    """Return the data for allocating objects of a class that `check_class` accepts. Callers keep the class alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)

@@ -14,16 +14,19 @@
 #include "engine/spans.h"
 
 /* Where the layout interpreter must continue in order to raise the error. tagwire.interpreter.error_positions uses the
- * same names. */
+ * same names.
+ *
+ * TW_AT_VALUE: at the first byte of the value at the end of `path`
+ * TW_AT_SECTION: at the number of entries of a tag section
+ * TW_AT_ENTRY: at the entry after tag `last` in a tag section or optional buffer
+ * TW_AT_ELEMENT: at the next element of an array without a count
+ * TW_AT_TAG_END: after the value of tag `last`, which is shorter than its stated `size`
+ * TW_AT_STRUCT_END: after the last field of a struct that is shorter than its stated length
+ * TW_AT_MESSAGE_END: at the bytes that follow the message
+ */
 enum tw_site {
     TW_NO_FAULT,
-    TW_AT_VALUE,       /* at the first byte of the value at the end of the path */
-    TW_AT_SECTION,     /* at the number of entries of a tag section */
-    TW_AT_ENTRY,       /* at the entry after tag `last` in a tag section or optional buffer */
-    TW_AT_ELEMENT,     /* at the next element of an array without a count */
-    TW_AT_TAG_END,     /* after the value of tag `last`, which is shorter than its stated `size` */
-    TW_AT_STRUCT_END,  /* after the last field of a struct that is shorter than its stated length */
-    TW_AT_MESSAGE_END, /* at the bytes that follow the message */
+    TW_AT_VALUE, TW_AT_SECTION, TW_AT_ENTRY, TW_AT_ELEMENT, TW_AT_TAG_END, TW_AT_STRUCT_END, TW_AT_MESSAGE_END,
 };
 
 typedef struct {

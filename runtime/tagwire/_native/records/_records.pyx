@@ -265,7 +265,7 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` has accepted, until the limits are reached. The run always takes a first record.
+        """Move records that `facts` has accepted, until the limits are reached. An empty run takes any first record.
 
         `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
         position of the next record, the number of records left, and the next record's offset. That offset is None if
@@ -288,7 +288,7 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, until the limits are reached. The run always takes a first record.
+        """Append rows as records, until the limits are reached. An empty run takes any first record.
 
         Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into a new run either,
         or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.

@@ -103,7 +103,7 @@ cdef class HeaderSearch:
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC register of all bytes of the file before `at`, which is relative to the start of the window."""
+        """Return the CRC register of all bytes of the file before `at`, which is relative to the window."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start

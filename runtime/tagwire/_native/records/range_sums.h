@@ -7,7 +7,7 @@
 
 #include "engine/crc32c.h"
 
-/* The checksum of all preceding bytes is stored for each multiple of this number of bytes in a file. */
+/* The distance in bytes between the positions for which a checksum of all preceding bytes of the file is stored. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {

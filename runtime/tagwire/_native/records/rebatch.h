@@ -29,7 +29,8 @@ typedef struct {
     int64_t bytes;          /* total size of the keys and values, in bytes */
     int64_t nulls;          /* number of records with a null value */
     int64_t with_headers;
-    /* the lowest timestamp that isn't negative, or INT64_MAX; and the highest timestamp, or INT64_MIN */
+    /* `earliest`: the lowest timestamp that isn't negative, or INT64_MAX if there is none. `latest`: the highest
+     * timestamp, or INT64_MIN for an empty batch. */
     int64_t earliest, latest;
     int64_t first, last;    /* offsets of the first and the last record */
     int ascends;            /* whether each record has a higher offset than the previous record */
