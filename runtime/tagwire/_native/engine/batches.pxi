@@ -32,7 +32,7 @@ cdef enum:
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
 
-cdef object TRUE = True  # as a Python object, because Cython converts a bare `True` to a C number
+cdef object TRUE = True  # `True` as a Python object, because Cython would convert a bare `True` to a C number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
 
 

@@ -1,4 +1,4 @@
-"""`decode`, `encode` and related methods as attributes of message classes. Calling them runs no Python code.
+"""Provide `decode`, `encode` and related methods for message classes. Calling these methods runs no Python code.
 
 `C.decode` is a method of the class's codec, so a call creates no bound method. `m.encode` is a method descriptor, as in
 built-in types. CPython calls all of these methods through vectorcall. Each method looks up the plan of the requested
@@ -6,7 +6,7 @@ version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # number of versions in the table; other versions are looked up in a dict
+    TABLE = 64  # number of versions in a codec's table; other versions are looked up in a dict
 
 
 @final
@@ -153,4 +153,4 @@ cdef inline Plan plan_of(object message, object version):
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
         codec = <Codec>found  # strong reference: creating a plan runs Python code, which might replace the codec
         return codec.plan(version)
-    return Codec(type(message)).plan(version)  # the object's class is a subclass that inherits these methods
+    return Codec(type(message)).plan(version)  # a subclass inherits the methods, but has no codec of its own

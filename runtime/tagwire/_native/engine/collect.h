@@ -144,7 +144,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* borrowed: the row or the enclosing list owns it */
+        c->lists[column] = list; /* a borrowed reference: the row or the enclosing list owns this list */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)

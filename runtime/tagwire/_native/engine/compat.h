@@ -109,7 +109,7 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #  else
     PyObject *found = _PyType_LookupRef(cls, name);
 #  endif
-    Py_XDECREF(found); /* borrowed: the class holds a reference */
+    Py_XDECREF(found); /* `found` stays valid, because the class holds a reference */
     return found;
 #endif
 }

@@ -17,8 +17,8 @@ typedef struct {
     Py_ssize_t slot;
     PyObject *name;       /* the attribute name, interned */
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
-    PyObject *fresh;      /* the value in an object constructed without arguments */
-    PyObject *parameter;  /* the default in the constructor's signature */
+    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
+    PyObject *parameter;  /* the argument's default in the constructor's signature */
     PyObject *deleted;    /* the value that marks a deleted attribute if an empty slot means the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* whether the argument is required; if so, `parameter` is the attribute's value in versions without the field */

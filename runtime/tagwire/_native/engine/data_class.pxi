@@ -62,7 +62,7 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because a class's defaults may be objects of other data classes
+cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may be objects of other data classes
 
 
 @final
@@ -138,7 +138,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return how the constructor converts the argument for a field. `row` is None for `unknown_tags`."""
+    """Return the tw_takes value for the argument of the field `row`, or of `unknown_tags` if `row` is None."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -201,7 +201,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class as long as its `__init__` is `init`.
 
-    Return True if C will construct the objects that Python has constructed until now.
+    Return whether C takes over from Python, which is true only for the first successful call for a class.
     """
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 

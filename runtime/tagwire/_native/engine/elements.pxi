@@ -85,7 +85,7 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # keeps a bytearray from being resized
+        reading.data = data if type(data) is bytes else memoryview(data)  # a bytearray with a view can't be resized
         reading.views = views
         reading.rest = rest
         reading.limits = limits

@@ -205,7 +205,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
-            if (size > f->longest || size > INT32_MAX - room) /* too large for a length field */
+            if (size > f->longest || size > INT32_MAX - room) /* the value or the struct is too large for its length */
                 return 0;
             room += size;
         } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))

@@ -1,4 +1,4 @@
-/* Properties that only fields of record formats have. They extend a field's tw_field in the plan.
+/* A tw_framing holds the properties that only fields of record formats have. It extends the field's tw_field.
  *
  * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
  * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
@@ -35,10 +35,10 @@ enum tw_way { TW_ANY_WAY, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_BOUNDS, };
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the bits must be less than this value; 0 means that all values are allowed */
+    int64_t values;       /* the value of the bits must be less than this; 0 allows all values */
 } tw_bits;
 
-/* A bit of a number that objects don't store: encoding computes it from other attributes. */
+/* A bit of a number that encoding sets or clears depending on the values of other attributes. */
 typedef struct {
     int64_t mask;
     uint8_t how;

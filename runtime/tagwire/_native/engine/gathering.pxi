@@ -6,7 +6,7 @@ in Python.
 """
 
 cdef enum:
-    GIVEN = 7  # number of parameters of `append`
+    GIVEN = 7  # number of parameters of a builder's `append` method
     RESERVED = 61  # bytes left free before the records, for the header of a magic 2 batch
 
 cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tombstone", "attributes")
@@ -108,7 +108,7 @@ cdef class Gathering:
         if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
             return False
         if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
-            given[3] = SHARED.c.empty_tuple  # most callers pass an empty list
+            given[3] = SHARED.c.empty_tuple  # fast path: most callers pass an empty list of headers
         if given[3] != SHARED.c.empty_tuple:
             headers = plain_pairs(<object>given[3])
             if headers is None:
@@ -130,7 +130,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int object
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # passes the offset without a Python int
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -278,7 +278,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # the name is unknown or not interned
+        if place == GIVEN:  # the keyword is unknown, or its string is not interned
             return False
         given[place] = args[count + index]
     return True

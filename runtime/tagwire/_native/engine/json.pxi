@@ -72,7 +72,7 @@ cdef class JsonPlan(Owner):
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # NULL if Python must create the objects
+    cdef const tw_json_reading *reading  # the plan for reading JSON; NULL if Python must create the objects
     cdef dict structs
     cdef dict readings
 

@@ -44,7 +44,7 @@ struct tw_field {
     uint8_t length;       /* a tw_length_code: how the length of a string, bytes value or array is encoded */
     uint8_t nullable;
     uint8_t marker;       /* a tw_marker: how null is encoded for nullable structs and optional values */
-    uint8_t bits;         /* the bits of the number that a varint encodes: 32 or 64 */
+    uint8_t bits;         /* width in bits of the number that a varint encodes: 32 or 64 */
     uint8_t zigzag;       /* a tw_sign: how a varint encodes the sign */
     uint8_t ignorable;    /* for fields missing in this version: whether encoding may silently drop the value */
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
@@ -160,7 +160,7 @@ typedef struct {
     const uint8_t *p, *end, *start;
     PyObject *views;        /* memoryview of the input if bytes fields are returned as views; otherwise NULL */
     const tw_shared *shared;
-    int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more of these the limits allow */
+    int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */

@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # matches no field's slot
+    w.implied_slot = -2  # no field has this slot, so no number is implied
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1

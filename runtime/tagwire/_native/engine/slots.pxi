@@ -110,7 +110,8 @@ cdef class Shared:
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # 0 if they aren't in an array
+        # The size is 0 if CPython's small ints aren't in an array.
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0
         return 0
 
     cdef int learn_uuids(self) except -1:

@@ -30,7 +30,7 @@ enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_O
 
 typedef struct {
     PyObject *rows;       /* bytearray of the rows; NULL if no spans are requested */
-    tw_span *span;        /* the contents of `rows` */
+    tw_span *span;        /* the rows in the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
     int32_t first_kind;   /* added to the kinds of this plan, because several plans may write to `rows` */

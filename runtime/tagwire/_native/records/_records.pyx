@@ -98,7 +98,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing copies
+            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing the buffer copies it
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError

@@ -26,7 +26,7 @@ typedef struct {
     const uint8_t *body;       /* start of the key's length. When a record is moved, the bytes from `body` to `end` are
                                 * copied unchanged */
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes in bytes; TW_NULL for null */
+    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;
     const uint8_t *end;
     uint8_t attributes;        /* the attributes byte; 0 if the record has none */
@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     const uint8_t *key, *value;
-    int64_t key_size, value_size; /* sizes in bytes; `value_size` is TW_NULL for null */
+    int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for a null value */
 } tw_magic2_header;
 
 /* The next two functions return the end of the bytes that they read, or NULL if the bytes are invalid. */
