@@ -282,7 +282,6 @@ cdef object deep_struct(object struct, object memo, int depth):
 
 
 cdef object deep_value(object value, object memo, int depth):
-    """Return a deep copy of an attribute's value or of an array element."""
     if is_atomic(value):
         return value
     cdef bint is_array = type(value) is tuple

@@ -179,7 +179,6 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
-/* Read a field that needs no special handling (is_usual). */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;

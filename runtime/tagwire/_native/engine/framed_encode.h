@@ -161,7 +161,6 @@ static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject 
     return 0;
 }
 
-/* Write a field that needs no special handling (is_usual). */
 static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int64_t x;

@@ -72,7 +72,6 @@ static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
     return out;
 }
 
-/* Write bytes as a quoted JSON string in base64. */
 static inline char *tw_put_json_bytes(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

@@ -221,7 +221,6 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
-/* Read an enum value, given by name or number. */
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
@@ -258,7 +257,6 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-/* Read an array with `depth` dimensions as a new tuple. */
 static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;

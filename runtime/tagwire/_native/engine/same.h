@@ -92,7 +92,6 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
     }
 }
 
-/* Compare two objects of the same class, attribute by attribute. */
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
 {
     int same = 1;

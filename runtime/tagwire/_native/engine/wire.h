@@ -244,7 +244,6 @@ static inline int tw_is_present(const tw_field *f, tw_reader *r)
     return marker == 1 ? 1 : marker == -1 ? 0 : -1;
 }
 
-/* Return the struct's tagged field with this tag; NULL if the tag is unknown. */
 static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
 {
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++)

@@ -71,7 +71,6 @@ cdef class Source:
         PyBuffer_Release(&self.buffer)
 
     cdef int64_t pos(self):
-        """Return the position of the next record."""
         return self.batch.p - <const uint8_t *>self.buffer.buf
 
 
