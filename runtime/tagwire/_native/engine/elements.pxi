@@ -246,7 +246,8 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        rest = self.rest if callable(self.rest) else self.rest._by_layout  # `rest` is a function or a batch
+        # `self.rest` is the function that `read` was given, or a batch, whose method is used.
+        rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError

@@ -65,11 +65,11 @@ struct tw_framing {
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
-    uint8_t last;         /* if numbers must ascend: register that holds the previous element's number */
+    uint8_t last;         /* for numbers that must ascend: register that holds the previous element's number */
     uint8_t ordered;      /* for arrays whose elements must ascend: the `last` register of the elements */
     uint8_t sum;          /* register that holds the checksum of all bytes from this field on */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
-    int8_t place;         /* index of a length or checksum among those of the struct; -1 for all other fields */
+    int8_t place;         /* for lengths and checksums: the index among those of the struct; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* `place` of the length that measures only this field, or -1 */
     int8_t covered;       /* `place` of the checksum that covers all bytes from this field on, or -1 */

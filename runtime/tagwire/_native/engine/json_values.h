@@ -252,7 +252,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             return NULL;
         size = tw_utf8_size(value);
         if (size < 0)
-            PyErr_Clear(); /* an error means that the string has a lone surrogate */
+            PyErr_Clear(); /* the string has a lone surrogate */
         return size < 0 || size > row->longest ? NULL : Py_NewRef(value);
     case TW_FLOAT32:
         if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))

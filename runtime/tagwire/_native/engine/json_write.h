@@ -102,7 +102,7 @@ static int tw_json_write_text(tw_json_writer *w, PyObject *value)
 #endif
     data = PyUnicode_AsUTF8String(value);
     if (data == NULL) {
-        PyErr_Clear(); /* an error means that the string has a lone surrogate */
+        PyErr_Clear(); /* the string has a lone surrogate */
         return -1;
     }
     failed = tw_json_write_letters(w, TW_BYTES_DATA(data), TW_BYTES_SIZE(data));

@@ -29,8 +29,8 @@ static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
     return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
-/* Return whether a value is valid for a fixed-width kind. May return 0 for a valid value of a rare type, which a slower
- * check then accepts. */
+/* Return whether a value is valid for a fixed-width kind. May return 0 for a large int or for a value of a rare type,
+ * which a slower check then accepts. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;

@@ -189,7 +189,7 @@ typedef struct {
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to write if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected;    /* how much to allocate when the stack buffer is full: the last message's size, or 0 */
+    Py_ssize_t expected;    /* the last message's size or 0: the room to allocate when the stack buffer is full */
     const tw_shared *shared;
 } tw_writer;
 

@@ -224,7 +224,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return a buffer's address, and keep the buffer alive. Raises ValueError if it has less than `least` bytes."""
+        """Return a buffer's address, and keep the buffer alive. Raises ValueError for fewer than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -264,7 +264,7 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` has accepted, until the limits are reached. An empty run takes any first record.
+        """Move records that `facts` has accepted, up to the limits, which don't apply to a run's first record.
 
         `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
         position of the next record, the number of records left, and the next record's offset. That offset is None if
@@ -287,7 +287,7 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, until the limits are reached. An empty run takes any first record.
+        """Append rows as records, up to the limits, which don't apply to a run's first record.
 
         Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into a new run either,
         or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.

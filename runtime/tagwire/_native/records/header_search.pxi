@@ -1,4 +1,4 @@
-# Search damaged bytes for batch headers.
+# Search damaged files for batch headers.
 
 cdef enum:
     FORMS = 8

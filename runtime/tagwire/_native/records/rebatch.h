@@ -43,9 +43,10 @@ int tw_totals_of(tw_batch *batch, tw_totals *totals);
  * them. Return 1; 0 if the run isn't empty and would grow beyond `most` bytes; or -1 if the record can't be encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
-/* Move records from a batch that tw_facts_of has accepted, until the limits are reached. Omit the records with a 0 in
- * `kept` (NULL keeps all). If records are left, set `next` to the offset of the first of them. Return 1, or 0 if the
- * deltas of the next record would be out of range. */
+/* Move records from a batch that tw_facts_of has accepted, until the run reaches `most_bytes` or `most_records`. These
+ * limits don't apply to a run's first record. Omit the records with a 0 in `kept` (NULL keeps all). If records are
+ * left, set `next` to the offset of the first of them. Return 1, or 0 if the deltas of the next record would be out of
+ * range. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 

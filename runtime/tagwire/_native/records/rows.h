@@ -22,9 +22,9 @@ typedef struct {
     uint64_t content;       /* sum of the CRC-32C checksums of each record's encoded key, value and headers */
 } tw_rows;
 
-/* Append rows from row `*row` up to row `stop`, until the limits are reached; the first row is appended in any case.
- * Set `*row` to the next row. Return 1, or 0 if no other run could take that row either: it is too large, or its offset
- * is less than `next_offset` or equal to INT64_MAX. */
+/* Append rows from row `*row` up to row `stop`, until the run reaches `most_bytes` or `most_records`. These limits
+ * don't apply to a run's first record. Set `*row` to the next row. Return 1, or 0 if a new run could not take that row
+ * either: it is too large, or its offset is less than `next_offset` or equal to INT64_MAX. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
