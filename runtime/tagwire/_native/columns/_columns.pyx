@@ -1,10 +1,10 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Convert messages to Arrow columns and back: the native part of `tagwire.arrow`.
+"""Convert Kafka messages to Arrow columns and back: the native part of `tagwire.arrow`.
 
-This module uses the engine's layouts and its C functions for numbers and lengths. The loops are in C (`column*.h`) and
-run without the GIL. Plans, imported arrays and rejected rows are handled in Cython (`column*.pxi`). It is separate from
-the engine, so that programs load it only if they use columns. Read docs/arrow.md first.
+The C loops (`column*.h`) run without the GIL. Cython code (`column*.pxi`) builds their plans, imports Arrow arrays, and
+handles the rows that the loops reject. The module is separate from `tagwire._engine`, so that only programs that use
+columns load it. Read docs/arrow.md first.
 """
 
 from collections.abc import Mapping

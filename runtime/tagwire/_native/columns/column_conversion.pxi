@@ -1,13 +1,13 @@
-"""Decode rows of bytes into columns, encode columns as rows of bytes, and handle the rows that the C loops reject.
+"""Decode an Arrow array of encoded messages into columns, and encode such columns again.
 
-The C loops report only success or failure. When a loop rejects a row, the interpreter converts the row again. The
-interpreter either raises an error with a position or accepts the row, for example with `strict=False`, and its result
-is then stored in the columns.
+The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. It
+either raises an error that names the position, or accepts the row (for example, with `strict=False`), and its result is
+stored in the columns.
 """
 
 
 cdef class Conversion:
-    """Converts rows. Results go to `value`, a column of `results`, which may also have a column for errors."""
+    """Base class of Decoder and Encoder. Results go to the column `value` of `results`, errors to its other column."""
 
     cdef Shape results
     cdef Table table
@@ -16,7 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The limit for the elements or bytes in a column: the highest int32, or less in tests."""
+    """The maximum number of list elements or bytes in a column: 2**31 - 1, because offsets are int32; less in tests."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -24,16 +24,16 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Store the input rows and the conversion options in `d`. Return an object that keeps the input alive."""
+        """Store the input and the options in `d`. Return an object that owns the memory to which `d` points."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows until one is rejected. Return the rejected row's error code, or 0 if all rows were converted."""
+        """Convert rows from `row[0]` on. Return 0, or the error code of the first rejected row, now in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Convert a rejected row in the interpreter, and return its value. Raises the interpreter's error."""
+        """Convert a row that the C loop rejected with the interpreter, which may raise an error."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
-        """Convert all rows. `versions` is an Arrow array with each row's version, or None for a single version."""
+        """Convert all rows. `versions` is an Arrow array with each row's version, or None if there is one version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -104,16 +104,16 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Decode `data` to columns. `versions` is an Arrow array with each row's version, or None for one version."""
+        """Decode the messages in `data`. `versions` is an array with each row's version, or None for one version."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are accepted as bytes
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # also accept string arrays
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # the C loop doesn't check the depth
+        if limits.depth is None or self.depth <= limits.depth:  # the C loop can't check the depth limit
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -136,7 +136,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has checked the offsets
+        tw_source_bytes(d.rows, row, &data, &size)  # can't fail, because the C loop has checked the offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -158,7 +158,7 @@ cdef class Encoder(Conversion):
         self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
 
     def encode(self, data, versions, str errors):
-        """Encode rows of `data`. `versions` is an Arrow array with each row's version, or None for a single version."""
+        """Encode the rows of `data`. `versions` is an array with each row's version; None if there is one version."""
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):

@@ -1,7 +1,7 @@
-/* The main loop of decoding into columns: convert rows of bytes to Arrow buffers, without the GIL.
+/* Decode a message into one row of Arrow columns, without the GIL.
  *
- * The checks and their order are the same as in decode.h. Functions return 0 or an error code. After an error,
- * tw_truncate removes the whole row, so these functions don't have to undo anything.
+ * The checks and their order are the same as in decode.h, which creates objects. Functions return 0 or an error code.
+ * After an error, the caller removes the whole row with tw_truncate, so these functions never undo their stores.
  */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* unknown tags are a list of (tag, bytes) structs */
+    if (s->unknown_slot >= 0) { /* a map column; the keys are the column at +2, the values at +3 */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -35,7 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read an optional buffer or a non-empty tag section. Tagged fields that are not in it get their defaults. */
+/* Read a non-empty tag section, or an optional buffer (its form in drafts). Absent tagged fields get their defaults. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -157,7 +157,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int fault = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* nothing to validate or to store */
+        if (values == NULL && e->kind != TW_BOOL) { /* skip the elements: nothing to store, and any bytes are valid */
             w->r.p += width * count;
             return 0;
         }
@@ -176,7 +176,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return fault;
 }
 
-/* Read an array without a count. Its elements fill the bytes up to r->end. */
+/* Read an array that has no count: its elements extend to r->end. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;
@@ -226,7 +226,7 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read bytes of fixed size into `values`. If `values` is NULL, only skip them. */
+/* Read a value of fixed size into `values`, or skip it if `values` is NULL. */
 static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)

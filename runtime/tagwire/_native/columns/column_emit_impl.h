@@ -62,8 +62,7 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
 
 /* ---------------------------------------------------------------- single values */
 
-/* Write an integer that isn't null. Return TW_REFUSED if it is out of range. For a uint64, the 64 bits are copied as
- * they are. */
+/* Write a non-null integer. Return TW_REFUSED if the field's type can't represent it. */
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;

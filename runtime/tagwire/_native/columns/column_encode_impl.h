@@ -1,8 +1,8 @@
-/* The main loop of encoding from columns: convert rows of Arrow arrays to bytes, without the GIL.
+/* Encode one row of Arrow columns as a message, without the GIL.
  *
- * Each column of the message reads its values from a source, which is an array or a constant. The checks and their
- * order are the same as in encode.h. Functions return 0 or an error code. After an error, the bytes of the row are
- * removed.
+ * Each field gets its value from a source: an Arrow array, or a constant. The checks and their order are the same as in
+ * encode.h, which encodes objects. Functions return 0 or an error code. After an error, the caller removes the bytes
+ * written for the row.
  */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
@@ -26,7 +26,7 @@ static double tw_fresh_float(const tw_column *c)
     return narrow;
 }
 
-/* Return whether a value is its field's default: 1, 0, or an error code. Floats are compared by their bits. */
+/* Return 1 if a value is its field's default, 0 if not, or an error code. Floats are compared bit by bit. */
 static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 {
     const tw_column *c = e->columns + column;
@@ -71,8 +71,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Check for values that this version can't encode. Return TW_REFUSED if the row has a value in a field that does not
- * exist in this version and isn't ignorable. */
+/* Return TW_REFUSED if a field that this version lacks, and that isn't ignorable, does not have its default value. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -85,8 +84,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write one entry of a tag section or optional buffer: the tagged field `step`, or an unknown tag's data if `step` is
- * NULL. */
+/* Write one entry of a tag section or optional buffer: the field `step` of row `at`, or, if `step` is NULL, the data of
+ * an unknown tag. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -109,8 +108,8 @@ static int tw_give_entry(
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Get the tag and the data of one entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid, or is the
- * tag of a known field. */
+/* Get the tag and data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or belongs to a
+ * known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -125,8 +124,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the known tagged fields with tags below `before`, starting at index `*next`. `bits` has a bit set for each
- * known field that must be written. */
+/* Write the known tagged fields with tags below `before`, starting at index `*next`. `bits` has a bit for each known
+ * field, which is set unless the field has its default. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -145,7 +144,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (fault == 0 && tag <= last)
-            return TW_UNTRIED; /* the map's entries aren't in tag order, so Python sorts them */
+            return TW_UNTRIED; /* the tags aren't in ascending order; Python can sort them */
         last = tag;
         if (fault == 0)
             fault = tw_give_known(s, e, at, bits, &next, tag);
@@ -203,8 +202,8 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write a nested struct or a nullable value of fixed width. Null can be written only if the type has a marker byte for
- * it; otherwise null is rejected. */
+/* Write a nested struct or a nullable value of fixed width, after its marker byte if the type has one. Return
+ * TW_REFUSED for a null without a marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

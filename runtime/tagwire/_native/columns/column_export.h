@@ -1,4 +1,4 @@
-/* Export columns through the Arrow C data interface without copying them. The last holder frees the memory.
+/* Export columns through the Arrow C data interface without copying them.
  *
  * A consumer may release an array, or move children out of it and release them later, on any thread and without the
  * GIL. Therefore, each exported array holds its own reference to the frame, and owns everything else that it points to.
@@ -9,16 +9,18 @@
 #include "columns/arrow_abi.h"
 #include "columns/column_frames.h"
 
-/* Create a schema with room for its children. Every child is marked as released until the caller fills it in. */
+/* Create a schema with `children` children. Each child counts as released until the caller fills it in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
-/* Make a schema dictionary-encoded: values are indexes into an array of strings. Releases the schema on failure. */
+/* Turn a schema into a dictionary-encoded type whose values are indexes into an array of strings. Releases the schema
+ * on failure. */
 int tw_make_dictionary_schema(struct ArrowSchema *schema);
 
-/* Export a column's values as an Arrow array. The frame must be complete. */
+/* Export a column's values as an Arrow array. The frame must be complete (see tw_complete). */
 int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);
 
-/* Drop all but the first `kept` children of a struct array. Append `child`, which the struct array then owns. */
+/* Keep only the first `kept` children of a struct array, and append `child`, which the array then owns. Releases the
+ * array and the child on failure. */
 int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child);
 
 #endif

@@ -1,4 +1,4 @@
-"""Export schemas, arrays and streams in the capsules of the Arrow PyCapsule interface."""
+"""Export schemas, arrays and streams through the Arrow PyCapsule interface."""
 
 
 cdef void drop_schema(PyObject *capsule) noexcept:
@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """One array's rows, held in a complete frame."""
+    """Owns the frame that contains the rows of one Arrow array."""
 
     cdef tw_frame *frame
 
@@ -116,7 +116,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Wrap the result of a call as a stream if the input was a stream, and otherwise as an array."""
+    """Return `chunks` as an ArrowStream if the input was a stream, and otherwise as an ArrowArray."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root
@@ -124,7 +124,7 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
     return made
 
 
-# ---------------------------------------------------------------- streams whose arrays are made on request
+# ---------------------------------------------------------------- streams that create arrays on request
 
 
 cdef class Pull:
@@ -147,7 +147,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # a released array ends the stream, unless an array is exported below
+    out.release = NULL  # signals the end of the stream, unless an array is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:

@@ -17,8 +17,6 @@ void tw_drop_frame(tw_frame *frame)
     tw_drop_pool(pool);
 }
 
-/* ---------------------------------------------------------------- new frames */
-
 void *tw_zeroed(size_t count, size_t size)
 {
     void *block = tw_realloc(NULL, count * size + 1);
@@ -71,8 +69,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Free the unused memory at the end of a frame's buffers. If `some_kept` is set, do so only when more than a quarter of
- * the contents' size is unused, and leave an eighth unused. */
+/* Shrink a frame's buffers to the size of their contents. If `some_kept` is set, because the frame will be reused,
+ * shrink only buffers that are over 25 % too large, and leave 12.5 % unused. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

@@ -1,4 +1,4 @@
-/* Create, complete and release the frames that hold columns. */
+/* Create, complete and release frames, which own the buffers of columns (see columns.h). */
 #ifndef TAGWIRE_COLUMN_FRAMES_H
 #define TAGWIRE_COLUMN_FRAMES_H
 
@@ -7,10 +7,10 @@
 /* Release a reference to a frame. The last release returns it to its pool, or frees it. `frame` may be NULL. */
 void tw_drop_frame(tw_frame *frame);
 
-/* Allocate zeroed memory, to be freed with tw_free. Return NULL if memory has run out. */
+/* Allocate zeroed memory, which the caller frees with tw_free. Return NULL if out of memory. */
 void *tw_zeroed(size_t count, size_t size);
 
-/* Create an empty frame with room for `rows` rows, owned by the caller. Return NULL if memory has run out. */
+/* Create an empty frame with room for `rows` rows. The caller owns it. Return NULL if out of memory. */
 tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most);
 

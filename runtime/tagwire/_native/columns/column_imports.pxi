@@ -1,4 +1,4 @@
-"""Import Arrow arrays from capsules, and check that their types fit the columns they are read into."""
+"""Import Arrow arrays through the Arrow PyCapsule interface, and check their types."""
 
 
 cdef class TypeOf:
@@ -111,12 +111,12 @@ cdef object width_in(str format):
 
 
 cdef bint is_time(str format):
-    """Return whether an Arrow format means timestamps or durations (int64). The third letter is the unit."""
+    """Return whether an Arrow format string is a timestamp or a duration; its third letter is the unit."""
     return format.startswith(("ts", "tD"))
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set a source's kind and width from its Arrow format. An unsupported format sets the kind to TW_SOURCE_NULL."""
+    """Set a source's kind and width from an Arrow format string. If it is unsupported, the kind is TW_SOURCE_NULL."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -143,7 +143,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str wanted):
-    """Return whether an array of this Arrow format can provide the values for a column of the format `wanted`."""
+    """Return whether an array with this Arrow format can provide the values of a column with the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -162,7 +162,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Set up an imported array, but not its children, as the source of a column of the format `wanted`."""
+    """Make an imported array, without its children, the source of a column. Raises ColumnError if its type is wrong."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -190,7 +190,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # an address that isn't NULL, for an array without bytes
+            s.data = s.values  # any address but NULL, because the array has no data to read
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3
@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the array of versions for each array of rows; None for each if all rows have the same version."""
+    """Return the array of versions for each array in `rows`, or a None for each if `versions` is None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -1,7 +1,7 @@
-"""Column plans describe the same structs and fields as object plans, but store values in columns instead of slots."""
+"""Build the plans for the C loops over columns: plans as in plan.h, in which a field's `slot` is a column index."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # deepest supported nesting of structs, because each level uses part of the C stack
+    DEEPEST_COLUMNS = 100  # maximum nesting of structs, because the C functions are recursive
 
 
 cdef class ColumnBuilder(PlanBuilder):
@@ -52,7 +52,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """List the columns of the fields that exist only in other versions."""
+        """List the columns whose fields don't exist in this version."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}
@@ -81,7 +81,7 @@ cdef class ColumnBuilder(PlanBuilder):
 
 
 cdef class Table:
-    """The column plans of all versions of a message, from the lowest version on."""
+    """The column plans of a message. `plans[version - low]` is the plan of a version."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -105,7 +105,7 @@ cdef class Table:
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """Return the layout for the version of a row. Raises UnsupportedVersionError if there is none."""
+        """Return the layout of a row's version. Raises UnsupportedVersionError if the message lacks that version."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)

@@ -69,7 +69,6 @@ void tw_keep_spare(tw_pool *pool, tw_frame *frame)
     tw_release_frames(evicted);
 }
 
-/* Reset a frame to no rows and no nulls. */
 static void tw_empty(tw_frame *frame)
 {
     frame->holders = 1;

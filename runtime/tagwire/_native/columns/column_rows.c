@@ -45,7 +45,7 @@ static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t r
     return fault;
 }
 
-/* Convert rows, starting with row `*row`: decode them if `w` is not NULL, otherwise encode them with `e`. */
+/* Convert the rows from `*row` up to `count`: decode them if `w` is not NULL, otherwise encode them with `e`. */
 static inline int tw_convert_rows(
     const tw_conversion *d, tw_frame *frame, tw_walk *w, tw_emitter *e, int64_t *row, int64_t count)
 {

@@ -1,11 +1,11 @@
-"""The C table that describes columns, made from a tree of `tagwire.arrow.shape.Column` objects."""
+"""Convert a tree of `tagwire.arrow.shape.Column` objects to the C table that describes the columns."""
 
 cdef enum:
     MOST_COLUMNS = 1 << 16
 
 
 cdef class Shape(Owner):
-    """A tree of columns as a C table, with each column before its children.
+    """A tree of columns as a C table, in which each column precedes its children.
 
     Columns that always have the same number of values, such as the fields of a list's elements, form a level.
     """
@@ -49,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative if the native code can't handle the type
+                kind_of(column.wire)  # raises NotNative for a type that native code can't handle
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
@@ -99,7 +99,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column. Used only for rows that the C loop left to Python."""
+        """Store a Python value in a column, for a row that the C loop has left to Python."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -134,7 +134,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, limited to `most` bytes in total: see column_pool.h. Threads may share it."""
+    """A pool of frames for reuse, at most `most` bytes in total (see column_pool.h). Threads may share it."""
 
     cdef tw_pool *pool
 
@@ -151,14 +151,14 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Let a frame return to this pool when its last holder releases it. Return the frame."""
+        """Arrange for a frame to return to this pool when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame for `rows` rows: a frame of about that size from the pool, or a new frame."""
+        """Return an empty frame with room for `rows` rows, from the pool if it has one of about that size."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))
@@ -171,7 +171,7 @@ cdef class Spares:
 
 
 cdef int check(int fault) except -1:
-    """Raise the exception for the error code of a function that stores a value."""
+    """Raise MemoryError for TW_NO_MEMORY, and OverflowError for TW_TOO_LONG."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_TOO_LONG:
@@ -191,7 +191,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return a value as the bytes that an Arrow buffer holds for it. None becomes filler bytes of the right width."""
+    """Return the bytes of a value in an Arrow buffer. None becomes zeros of the right width."""
     if format == "u":
         return value.encode()
     if format == "z":

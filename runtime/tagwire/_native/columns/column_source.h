@@ -23,19 +23,19 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether the source is not an array but one value for all rows: the default of a field that the input lacks */
+    /* whether the source is a single value for all rows: the default of a field that the input lacks */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* for views: all buffers of the array; data starts in the third */
-    int64_t data_count;     /* for views: how many of `buffers` contain data */
-    const tw_source *child; /* for lists: the source that provides their elements */
+    const void **buffers;   /* for views: all buffers of the array; the data buffers start with the third */
+    int64_t data_count;     /* for views: the number of data buffers */
+    const tw_source *child; /* for lists: the source of their elements */
 };
 
-/* Return the index within the buffers at which a value is stored, given its index in the source. */
+/* Convert a value's index in the source to its index in the array's buffers. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
 /* Return whether the value at an index is not null. */
@@ -60,7 +60,7 @@ static inline int64_t tw_source_number(const uint8_t *values, int64_t at, int64_
         return is_signed ? number4 : (int64_t)(uint32_t)number4;
     default:
         memcpy(&number8, values + 8 * at, 8);
-        return number8; /* a uint64 is returned as the int64 with the same bits; tw_source_int detects overflow */
+        return number8; /* a uint64 above INT64_MAX becomes negative; tw_source_int detects that */
     }
 }
 

@@ -17,8 +17,8 @@ static const uint8_t tw_high_bits[32] = {
         memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
     } while (0)
 
-/* Decode the value of fixed width at `p`; the caller has checked that enough bytes are left. If `values` is NULL, only
- * validate it. */
+/* Decode the value of fixed width at `p` into `values`, or only validate it if `values` is NULL. The caller has checked
+ * that enough bytes are left. */
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
@@ -110,9 +110,8 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
     return 1;
 }
 
-/* Read a length and the string or bytes that follow it, or null. `place` is the caller's local copy of the read
- * position. It is not read from the reader because the compiler must assume that stores into columns may change the
- * reader. */
+/* Read a length and the string or bytes that follow it, or null. `place` is the caller's local copy of w->r.p; without
+ * the copy, the compiler would load w->r.p again after each store into a column. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;

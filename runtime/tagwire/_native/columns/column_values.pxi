@@ -1,8 +1,8 @@
-"""Use Arrow arrays as the sources of a message's fields, and convert rejected rows to Python objects."""
+"""Connect a message's fields to the Arrow arrays that provide their values, and convert rejected rows to objects."""
 
 
 cdef class Sources:
-    """Where each column's values come from: an input array, or a constant if the input lacks the field."""
+    """The source of each column's values: an input array, or the field's default if the input lacks the field."""
 
     cdef Shape shape
     cdef Imported rows
@@ -20,7 +20,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Bind a column and its descendants to an array. `offset` is the offset of the enclosing struct array."""
+        """Make an array the source of a column and its descendants. `offset` is that of the enclosing struct array."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # Arrow libraries name a map's fields differently
+            given = names  # the names of a map's fields differ between Arrow libraries
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Use a column's default as its value in all rows."""
+        """Make a column's default its value in all rows."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets
@@ -92,10 +92,10 @@ cdef class Sources:
             child = self.shape.columns[child].end
         return 0
 
-    # ------------------------------------------------------------ objects
+    # ------------------------------------------------------------ conversion to Python objects
 
     cdef object value(self, int32_t index, int64_t at, list path):
-        """Return a column's value as message objects hold it. `path` is the field's location for EncodeError."""
+        """Return a column's value in row `at` as a Python object. `path` is the field's location, for errors."""
         cdef const tw_source *source = &self.at[index]
         cdef const uint8_t *data
         cdef int64_t number = 0, size = 0
@@ -119,7 +119,7 @@ cdef class Sources:
             raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which encoding rejects
+            return found.decode(errors="surrogateescape")  # the encoder rejects the surrogates
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):

@@ -133,7 +133,8 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    for (int32_t c = 0; c < frame->columns_count; c++) { /* a list's column is processed before its elements' columns */
+    /* Each list is handled before its elements, so it has already set the length of their level. */
+    for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;
         int64_t length = frame->levels[column->level].length;

@@ -1,10 +1,10 @@
-/* Growing columns: the buffers of an Arrow array. Rows are appended to them, and a rejected row is removed again.
+/* Growable Arrow columns: rows are appended, and a rejected row is removed again.
  *
- * All columns are in one table, each before its children. Columns that always have the same number of values form a
- * level: level 0 contains one value per row, and each list column has another level for its elements. A value is
- * written at its index within the level, and memory is allocated for a whole array of values at once. Columns don't
- * count their values, so a row can be removed by looking only at the offsets of lists. Validity bitmaps start with all
- * bits set, so that only nulls have to change them.
+ * A frame owns a table of columns, each before its children, and their buffers. Columns that always have the same
+ * number of values form a level: level 0 has one value per row, and each list column adds a level for its elements. The
+ * caller reserves memory for a level with tw_reserve, and then writes each value at its index in the level. Only levels
+ * have a length, so a row can be removed by reading the offsets of lists and strings. Validity bitmaps start with all
+ * bits set, so only nulls have to change them.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
  */
@@ -24,8 +24,7 @@ enum tw_column_fault {
     TW_UNTRIED = -6,   /* C did not try the row; the interpreter may accept it */
 };
 
-/* Allocation functions that Python's memory tools, such as tracemalloc, can observe. The limited API provides them only
- * since Python 3.13. */
+/* Use Python's raw allocator, which tracemalloc can observe. The limited API lacks it before Python 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -45,37 +44,37 @@ typedef struct {
     int32_t end;         /* the column's descendants end before this index in the table */
     int32_t level;
     int32_t inner;       /* for list columns: the level of the list elements */
-    int64_t size;        /* size of the default `value` in bytes */
+    int64_t size;        /* size of `value` in bytes */
     const uint8_t *value; /* the column's default, encoded as in its buffers */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* validity bits from this index on are still in their initial state */
-    int32_t first, end;  /* the columns from `first` up to `end` include all columns of the level */
+    int64_t touched;     /* from this index on, all validity bits are still set */
+    int32_t first, end;  /* range of table indexes with the level's columns and those of nested lists */
 } tw_level;
 
 typedef struct {
     /* validity bits; NULL if the column can't have nulls, or is complete and has none */
     uint8_t *valid;
-    uint8_t *values;     /* the column's values, bits, or int32 offsets */
-    uint8_t *data;       /* for strings and bytes: their contents, to which the offsets refer */
-    int64_t size, room;  /* bytes of `data` that are in use, and that are allocated */
+    uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
+    uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */
+    int64_t size, room;  /* bytes of `data` in use; bytes of `data` allocated */
     int64_t nulls;       /* number of nulls; counted when the frame is completed */
 } tw_buffers;
 
 typedef struct tw_column_frame tw_frame;
 typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
-    int64_t holders;     /* reference count: one for each exported array, and one for the code that fills the frame */
+    int64_t holders;     /* reference count: one for each exported array, and one for the frame's creator */
     int32_t columns_count, levels_count;
     tw_column *columns;  /* the frame's own copy of the columns, because it outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each column: the dictionary that its values index into, or NULL */
-    int64_t most;        /* limit for the elements of a list column or the bytes of a string column */
-    tw_pool *pool;       /* the pool that gets the frame back when its last holder releases it, or NULL */
+    tw_frame **words;    /* for each column: a frame with the dictionary to which its values refer, or NULL */
+    int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
+    tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
     tw_frame *next;      /* the next frame in the pool's list */
     int64_t bytes;       /* total size of the buffers, set while the frame is in the pool */
 };
@@ -112,12 +111,12 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
     memcpy(b->values + 4 * at, &narrow, 4);
 }
 
-/* ---------------------------------------------------------------- growing */
+/* ---------------------------------------------------------------- memory */
 
 /* Reallocate a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
-/* Return the size in bytes of a column's main buffer for `count` values. */
+/* Return the size in bytes that `count` values need in a column's main buffer. */
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)
 {
     switch (c->kind) {
@@ -132,7 +131,7 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* The slow paths of tw_reserve and tw_put_bytes, taken when memory must be allocated. */
+/* Allocate memory for a total of `needed` values in each column of a level. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
 /* Make room for a total of `needed` values in each column of a level. */
@@ -151,16 +150,15 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for another `size` bytes of string data in a column. Allocates more than that, since each reallocation
- * copies the data. */
+/* Make room for a total of `size` bytes of string data in a column, and for an eighth more to avoid reallocations. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
 }
 
-/* ---------------------------------------------------------------- values */
+/* ---------------------------------------------------------------- storing values */
 
-/* Copy a few bytes as two words that may overlap. Most strings are so short that calling memcpy would take longer. */
+/* Copy 1 to 16 bytes as two words, which may overlap. For strings that short, this is faster than calling memcpy. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -198,14 +196,11 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. A column that isn't nullable gets a placeholder, which is never seen because one of its parents is
- * null. */
+/* Store a null. A column that isn't nullable gets a placeholder, which stays invisible because a parent is null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
-/* Store a column's default at this index. */
+/* Store a column's default. Return 0 or an error code. */
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
-
-/* ---------------------------------------------------------------- removing a row */
 
 /* Remove row `rows` and all rows after it from all columns. */
 TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);

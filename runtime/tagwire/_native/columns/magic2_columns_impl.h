@@ -1,5 +1,4 @@
-/* Read records in the format of magic 2 into columns, with the functions of magic2_impl.h. These functions are also
- * used to write JSON lines and to move records.
+/* Read magic 2 records into columns with the fast parser in magic2_impl.h.
  *
  * Records of other formats are read item by item (record_walk_impl.h).
  */
@@ -70,7 +69,7 @@ static inline int tw_sink_attributes(
     return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
 }
 
-/* Read the record at the reader's position, and store each item in its sink. Return 0 or an error code. */
+/* Read one record, and store each item in its sink (see record_walk_impl.h). Return 0 or an error code. */
 static inline int tw_take_magic2(
     const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
 {

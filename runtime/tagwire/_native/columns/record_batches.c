@@ -33,7 +33,7 @@ int tw_is_magic2(const tw_struct *s)
 
 /* ---------------------------------------------------------------- headers */
 
-/* Return whether the batch at `p` could have the format `tried`, whose magic byte follows a varint length. */
+/* Return whether the batch at `p` may have the format of the plan `tried`, whose magic byte follows a varint length. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -64,8 +64,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the slots derived from a batch header's items, such as the last offset. Return TW_UNTRIED, which leaves the
- * batch to Python, if a result needs more than 64 bits. */
+/* Compute the slots that are derived from a batch header's items, such as the last offset. Return TW_UNTRIED, so that
+ * Python handles the batch, if a result needs more than 64 bits. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -82,8 +82,8 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset isn't higher than the last offset of the previous batch. This may be an
- * undetected error, because no checksum covers the base offset. */
+/* Return whether a batch's base offset is not above the last offset of the previous batch. It may be corrupt, because
+ * no checksum covers base offsets. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -92,7 +92,7 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* as in FramedBuilder, register 1 is always 0 and register 2 is always 1 */
+    known[2] = 1; /* register 1 is always 0, register 2 always 1 (see framing.h) */
 }
 
 /* Read the batch header at `position` into `head`, and set `next` to the end of the batch. */
@@ -123,7 +123,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Complete the rows from `first` up to `end`: fill the columns that are constant in a batch, and set the number of
+/* Complete the rows from `first` up to `end`: fill the columns that are constant within a batch, and set the number of
  * rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
@@ -153,8 +153,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* Read records of the open batch until the batch ends or the frame is full. After an error, the rows end before the
- * invalid record. Not inlined, because inlining makes the loop over batches about 5 % slower. */
+/* Read records of the open batch until the batch ends or the frame is full. After an error, the last row is the record
+ * before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -238,8 +238,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrapper messages with offset 0. The offsets of their inner messages are absolute
-     * (KAFKA-5365). */
+    /* Some clients write wrappers with offset 0, whose inner messages have absolute offsets (KAFKA-5365). */
     if (b->head[plan->base_offset] == 0) {
         b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -264,7 +263,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* Store one row for a batch whose records are not read, only its header. */
+/* Store one row for a batch of which only the header is read. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -294,13 +293,13 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* A batch without records may have no bytes to decompress, even if its attributes name a codec. */
+        /* A batch without records may have nothing to decompress, although its attributes name a codec. */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* reading the header has already verified the checksum */
+        b->w.r.trusted = 1; /* tw_walk_head has already verified the checksum */
         return fault;
     }
     return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);

@@ -1,10 +1,10 @@
-"""The column plan of a record format, for the loop in record_batches.c that reads batches into columns.
+"""Build the plan of a record format for the loop in record_batches.c, which reads batches into columns.
 
-Headers and records are read by the engine's own plans. This file adds a sink for each item, which is the column or slot
-that receives the item. Columns with one value per batch are not read but computed, as constants.
+The loop reads headers and records with the engine's own plans. This file adds a sink for each item: the column or slot
+in which the item is stored. A column with one value per batch is a constant, computed from the batch header.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # filled in below, then never changed
+cdef tw_crc32c_tables CRC32C, CRC32  # filled in by the next two lines, then never changed
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -19,9 +19,9 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for batches of one format. If `headers_only` is set, their records are not read.
+    """The plan for the batches of one record format. With `headers_only`, their records are not read.
 
-    If `verified` is set, checksums are verified even if only the headers are read.
+    With `verified`, checksums are verified even if only headers are read.
     """
 
     cdef tw_record_plan c
@@ -58,7 +58,7 @@ cdef class RecordPlan(Owner):
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return sinks for a batch header, each of which stores its item in a separate slot."""
+        """Return the sinks for a batch header: item N is stored in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -66,7 +66,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return sinks that discard their items. Raises NotNative for a struct that the C loop can't read."""
+        """Return sinks that discard the items of a struct. Raises NotNative if the C loop can't read the struct."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -82,7 +82,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef int32_t slot(self, str role) except -2:
-        """Return the slot of the header field that has this role in the format, or -1 if no field has it."""
+        """Return the slot of the batch header field with this role (such as "base_offset"), or -1 if there is none."""
         item = self.format.fields.get(role)
         return -1 if item is None else self.names[item.name]
 
@@ -135,7 +135,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # the remaining columns have no field in this format
+        for column in columns.values():  # the columns for which this format has no field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -156,7 +156,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set up the numbers that records take from their batch header, such as the base offset."""
+        """Set the registers for numbers that records take from their batch header, such as the base offset."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and headers_only and self.c.is_message:  # unknown from a wrapper's header
+            if name == "base_offset" and headers_only and self.c.is_message:  # a wrapper's header doesn't contain it
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1
@@ -210,7 +210,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up a constant for attribute bits with named values. It holds indexes into the column's dictionary."""
+        """Set up a constant for attribute bits with named values, stored as indexes into the column's dictionary."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no such attribute bits

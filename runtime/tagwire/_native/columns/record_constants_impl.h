@@ -1,5 +1,5 @@
-/* Columns with the same value for all records of a batch. The value is computed from the batch header, and stored in
- * many rows at once. */
+/* Fill columns that have the same value for all records of a batch, such as the codec. The value is computed from the
+ * batch header, and stored in many rows at once. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
@@ -12,7 +12,7 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* the index is in range, because reading the header checked the bits */
+        *x = c->words[*x]; /* in range, because reading the header has checked the bits */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -30,7 +30,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Store nulls in the rows from `first` up to `end` of a column of numbers or bits. */
+/* Store nulls in the rows from `first` up to `end`. The column must contain numbers or bits. */
 static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;

@@ -1,10 +1,9 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the only frame version known so far */
-/* Returned instead of a version if a payload isn't of the requested type. */
+#define TW_METADATA_FRAME 1 /* the only frame version defined so far (KIP-631) */
+/* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 
-/* Get the bytes value in a row of a column, and set `size`. Return NULL if the value is null. */
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -15,7 +14,7 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Move `r` to the body of a payload, and return the payload's version. Return TW_NO_TYPE if its type isn't `wanted`. */
+/* Move `r` past the type and version of a payload, and return the version; TW_NO_TYPE if the type isn't `wanted`. */
 static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
@@ -26,8 +25,7 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* The payload is too short to contain a version. No message has version -1, so decoding rejects
-                    * the payload. */
+        return -1; /* too short for a version; the decoder rejects version -1, because no message has it */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

@@ -1,4 +1,4 @@
-"""Decode the messages in the keys and values of records, and add them as a column."""
+"""Decode the messages in record keys or values, and add them to an array as its last column."""
 
 cdef dict PAYLOADS = {
     "coordinator-key": TW_COORDINATOR_KEY,
@@ -9,7 +9,7 @@ cdef dict PAYLOADS = {
 
 @final
 cdef class Part(ArrowArray):
-    """Wraps one column of an array, so that it can be exported as an array of its own."""
+    """One column of an array, exported as a separate array."""
 
     cdef int32_t index
 
@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """Wraps an array whose last column is replaced with another array when it is exported."""
+    """The first `kept` columns of an array, exported together with the array `other` as the last column."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -41,10 +41,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return the columns of `root`. The last one has the messages that `decode(data, versions)` returns.
+    """Return an array with the columns of `root`, the last of which has the messages from `decode(data, versions)`.
 
-    For the kinds of records in coordinator and metadata logs, messages are the payloads of type `api_key`, each with
-    its own version. For other kinds, every record value is a message and `versions` is None.
+    If `kind` is a kind of coordinator or metadata record, the messages are the payloads of type `api_key`, each with
+    its own version. For any other kind, each record value is a message, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

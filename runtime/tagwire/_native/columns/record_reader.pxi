@@ -7,20 +7,20 @@ cdef enum:
 
 @final
 cdef class RecordColumns:
-    """Reads the batches of files into rows. Python adds the rows of batches that the C loop can't read.
+    """Reads the batches of log files into rows. Python adds the rows of batches that the C loop can't read.
 
-    `formats` is a `tagwire.records.FormatSet`. If `ordered` is set, batches whose offsets don't ascend are left to
-    Python. Raises NotNative if C can't read these formats.
+    `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python must handle a batch whose base offset isn't
+    above the previous batch's last offset. Raises NotNative if C can't read these formats.
     """
 
     cdef Shape shape
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # for each column name, a dict from strings to indexes
+    cdef dict words  # for each dictionary column, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # bytes in each column of the last frame, from which the next frame's size is estimated
+    cdef list room  # bytes in each column of the last frame, which are reserved in the next frame
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Assign plans to magic bytes. Raises NotNative if C can't tell the formats apart by a magic byte."""
+        """Assign the plans to magic bytes. Raises NotNative if a magic byte doesn't identify each format."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions
@@ -81,11 +81,11 @@ cdef class RecordColumns:
 
     @property
     def last_offset(self):
-        """The last offset of the last batch that was read completely."""
+        """The last offset of the last batch that was read to its end."""
         return self.b.last_offset
 
     def begin(self, str file, int64_t position, first_offset):
-        """Continue with another file. Records below offset `first_offset` are dropped."""
+        """Continue with another file at `position`. Records below `first_offset` (unless None) are dropped."""
         self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else first_offset
         self.b.last_offset = -1
@@ -106,22 +106,22 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # an offset may exceed 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # a sum of header fields may exceed 64 bits
 
     # ------------------------------------------------------------ rows
 
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before `end`. `data` is a window of the file, which starts at position `start`.
+        """Read the batches that begin before `end`. `data` contains the file's bytes from position `start` on.
 
-        Returns "done" or "full", or the reason why Python must handle the next batch: "refused" if its format rejects
-        the batch, "unclear" if the batch may be valid. A batch that extends beyond the window is also "refused". The
-        window must stay the same while a batch is open.
+        Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
+        "refused" if it is invalid or extends beyond `data`, "unclear" if it may be valid. While a batch is open,
+        `data` must stay the same.
         """
         cdef Py_buffer view
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # indexed by file position
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # so that `data[position]` works
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
             with nogil:
@@ -144,7 +144,7 @@ cdef class RecordColumns:
         return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
 
     cdef int unpack(self) except -100:
-        """Decompress the batch's records and prepare to read them. Return an error code if a limit forbids it."""
+        """Decompress the open batch's records and prepare to read them. Return 0 or an error code."""
         from tagwire.wire.compression import DecompressionError, unpack_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
@@ -179,7 +179,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """Add one row. `values` is a dict from column names to values."""
+        """Add one row. `values` maps column names to values."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
@@ -195,7 +195,7 @@ cdef class RecordColumns:
         return self.made.length() >= self.b.most_rows
 
     def take(self):
-        """Return the rows read so far as an array, and begin a new array."""
+        """Return the rows collected so far as an Arrow array, and begin a new array."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
@@ -211,7 +211,7 @@ cdef class RecordColumns:
 
 
 cdef tw_frame *texts(words) except NULL:
-    """Return a complete frame with one column that contains these strings."""
+    """Return a complete frame with a single column, which contains the strings `words`."""
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

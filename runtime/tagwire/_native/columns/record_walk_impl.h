@@ -1,7 +1,7 @@
-/* Read structs of record formats into columns, by the same plan that is used for objects (plan.h, framing.h).
+/* Read batch headers and records into columns, with the plans that also decode objects (plan.h, framing.h).
  *
- * A sink is the destination of an item: a column, a slot for the loop over batches, or nothing. Items are checked in
- * the same way for all sinks. Functions return 0 or an error code. If a row is rejected, the caller removes all of it.
+ * A sink is the destination of an item: a column, a slot (a variable for the loop over batches), both, or neither. All
+ * items are checked, even those without a sink. Functions return 0 or an error code; the caller removes rejected rows.
  */
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- column values */
 
-/* Store a number in a column, whatever the column's integer width. Return TW_REFUSED if the number does not fit. */
+/* Store a number in an integer column of any width. Return TW_REFUSED if the number does not fit. */
 static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int64_t x)
 {
     uint8_t *values = frame->buffers[column].values;
@@ -38,7 +38,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* only Python objects can hold more than 64 bits */
+        return TW_UNTRIED; /* only Python can handle more than 64 bits */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -50,7 +50,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
     return tw_put_number(w->frame, k->column, at, sum);
 }
 
-/* Store bytes in a sink. The size TW_NULL means null. */
+/* Store bytes in a sink. A negative size means null. */
 static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t at, const uint8_t *p, int64_t size)
 {
     if (k->slot >= 0) {
@@ -84,7 +84,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* Store a value for an item that is not present in this struct. */
+/* Store the value of an item that is absent from a struct: `framing->absent` for numbers, otherwise null. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -95,7 +95,7 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
         return 0;
     if (framing->is_number)
         return tw_put_number(w->frame, k->column, at, framing->absent);
-    tw_put_null(w->frame, k->column, at); /* a list that isn't nullable becomes empty instead */
+    tw_put_null(w->frame, k->column, at); /* stores an empty list in a list column that isn't nullable */
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
     return 0;
 }
 
-/* Read an array of structs. If the array has no count, it extends to r->end. */
+/* Read an array of structs, which extends to r->end if it has no count. */
 static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -149,7 +149,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes an earlier item has given. */
+/* Read a value whose size in bytes was given by an earlier item. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -165,7 +165,7 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Check whether a number is allowed as the value of an item, and store it. */
+/* Check a number against the rules of its item, and store it. */
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
     w->r.known[framing->keep] = x;
@@ -190,8 +190,7 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Verify the checksum that covers the bytes from the reader's position to r.end. Return TW_REFUSED if it does not
- * match. */
+/* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REFUSED if it is wrong. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
@@ -200,7 +199,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* Read an item that depends on other items or that other items depend on. */
+/* Read an item that may have rules: a condition for its presence, a checksum, or a size given by another item. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -224,7 +223,7 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     return tw_sink_number(f->framing, k, w, at, x);
 }
 
-/* Read the items of a struct, and store each item in its sink. */
+/* Read the items of a struct, and store item N in `sinks[N]`. */
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
