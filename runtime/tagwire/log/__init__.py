@@ -1,10 +1,10 @@
 """Read and rewrite logs without a broker: segments, partitions and log folders of Kafka 0.8 to 4.4.
 
-    read                            batches of a segment file or a partition folder
-    columns                         the records or batches as Arrow columns
-    Segment, Partition, LogDirectory
-    OffsetIndex, TimeIndex, ...     the files next to a segment
-    LogError, LogPathError          invalid bytes with their position; a path that can't be read
+    read                               iterate over the batches of a segment file or a partition folder
+    columns                            read records or batches as Arrow columns
+    Segment, Partition, LogDirectory   a file, a partition folder, or one of a broker's `log.dirs`
+    OffsetIndex, TimeIndex, ...        the index files next to a segment
+    LogError, LogPathError             invalid bytes with their position; a path that can't be read
 
 See docs/logs.md. Compressed batches and CRC-32C need the extra `records`.
 """

@@ -1,4 +1,4 @@
-"""Check the batches of a partition against the rules, segment by segment in log order."""
+"""Check the batches of a partition against the rules in `tagwire.log.rules`, in log order."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A batch, together with what was found out by reading its records."""
+    """A batch that was checked, with its position, and the results of reading its records."""
 
     position: int
     batch: RecordBatch
@@ -34,14 +34,14 @@ class Seen(NamedTuple):
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
-    """Raise LogError unless the base offset of the batch is above `before`, the last offset of the previous batch."""
+    """Raise LogError unless the batch's base offset is above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"{before + 1} or more after the batches before it"
         refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
-    """Checks the batches of a partition, one after the other, against the rules."""
+    """Checks each batch of a partition against the rules, in log order. Keeps the last offset and leader epoch."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
@@ -51,7 +51,7 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and its records, and add errors to `problems`. `base_offset` is that of the segment."""
+        """Check a batch and its records, and add errors to `problems`. `base_offset` is the segment's, if known."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -64,7 +64,7 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        # Don't use the highest offset so far: one wrong offset would make all later batches look wrong.
+        # Don't keep the highest offset instead: a single wrong offset would make all later batches look wrong.
         self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
@@ -80,12 +80,12 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """Return the leader epoch of an offset; None below the checkpoint's first entry, as records may be deleted."""
+        """Return an offset's leader epoch in the checkpoint, or None if the offset is below the first entry."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read and check the records. An invalid one is reported at the position of the outermost batch around it."""
+        """Read and check the records. A problem's position is that of the outermost batch around the record."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -125,7 +125,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the entries that start below all later entries. In a valid checkpoint, these are all entries."""
+    """Return the epochs that start below all later ones. In a valid checkpoint, all epochs do."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -134,14 +134,14 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Return whether both offsets are close enough to the segment's base offset for its index to store them."""
+    """Return whether an index can store both offsets as 31-bit distances from the segment's base offset."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
-    """Return whether a batch is too far from the segment's base offset (TWL109). It is not decompressed for this.
+    """Return whether a batch's offsets are too far from the segment's base offset (TWL109), without decompressing it.
 
-    If so, `skip` is called with the error, or the error (a LogError) is raised if `skip` is None.
+    If so, calls `skip` with the LogError, or raises it if `skip` is None.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -157,13 +157,13 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
-    """Report a segment whose last offset is not below the base offset of the next segment."""
+    """Report a segment that overlaps the next one: its last offset isn't below the next segment's base offset."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """Report zeros after the batches of a segment. Only the last segment of a log may end in zeros."""
+    """Report zeros between `end`, where a segment's batches end, and `size`. Only a log's last segment may have them."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 
@@ -174,7 +174,7 @@ COMMIT: Final = 1
 
 
 class Transactions:
-    """Keeps track of transactions while the batches of a log are passed to `see`, in order."""
+    """Keeps track of open transactions. Pass all batches of a log to `see`, in log order."""
 
     def __init__(self) -> None:
         self.open: dict[int, int] = {}
@@ -183,7 +183,7 @@ class Transactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Return these transactions joined with `later`: those of the next segment, which was read separately."""
+        """Return the state at the end of the next segment, which was read separately with the state `later`."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended
@@ -192,8 +192,8 @@ class Transactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        The result's `last_stable_offset` is the first offset of any transaction that is still open; if there is none,
-        the offset after the marker.
+        The `last_stable_offset` of the result is the first offset of all transactions that are still open, or the
+        offset after the abort marker if there are none.
         """
         batch = seen.batch
         if seen.marker is None:

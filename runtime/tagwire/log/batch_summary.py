@@ -1,8 +1,7 @@
-"""Summarize the batch headers of a segment for compaction.
+"""Summarize the batch headers of each segment for compaction, and combine the summaries into a survey of the log.
 
-Each segment is summarized separately, possibly in another process, and `go_on` joins the summaries of consecutive
-segments. A summary contains the transactions that began or ended, and the last sequence number of each producer. It
-doesn't matter whether segments are read in sequence or in parallel.
+A summary contains the transactions that began or ended in the segment, and each producer's last batch. Segments can be
+summarized in parallel, even in different processes; `go_on` then joins the summaries in log order.
 """
 
 from bisect import bisect_right
@@ -18,7 +17,7 @@ from tagwire.records.control import control_type
 
 
 class Producer:
-    """The state that a broker keeps for a producer."""
+    """The part of a broker's producer state that compaction needs: the epoch, and the last batch."""
 
     __slots__ = ("epoch", "is_steady", "last_data_offset", "last_timestamp")
 
@@ -42,7 +41,7 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Continue this state with the state of the same producer in the next segment."""
+        """Update the state with `later`, the same producer's state in the next segment."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset
@@ -54,12 +53,12 @@ class Producer:
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Parse the offset ranges of each producer's transactions from their JSON form."""
+    """Parse the JSON form of `BatchSummary.aborted`: the first and last offsets of transactions, by producer id."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
 class BatchSummary:
-    """The summary of a segment, or, after calls of `go_on`, of several consecutive segments."""
+    """The summary of a segment; after calls of `go_on`, the summary of several consecutive segments."""
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -112,7 +111,7 @@ class BatchSummary:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
     def go_on(self, later: "BatchSummary") -> None:
-        """Extend this summary with the summary of the next segment."""
+        """Extend this summary with `later`, the summary of the next segment."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
         self.first = later.first if self.first is None else self.first
@@ -127,10 +126,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return a producer's aborted transactions in the next segment.
-
-        The first may have begun before that segment.
-        """
+        """Return a producer's transactions that the segment of `later` aborts. The first may begin before it."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -164,9 +160,9 @@ def summarize(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> BatchSummary:
-    """Summarize all batches of a segment. With `partial`, a truncated last batch is left out.
+    """Summarize all batches of a segment. `partial` and `skip` work as in `Segment.batches`.
 
-    `skip` is as for `Segment.batches`. Raises LogError.
+    `tell` is called with the size of each batch in bytes. Raises LogError.
     """
     found = BatchSummary()
     for batch in segment.batches(None, format, limits, partial=partial, skip=skip):
@@ -176,11 +172,6 @@ def summarize(
     return found
 
 
-# Survey a log before compaction, from its batch headers and markers.
-#
-# A survey finds the aborted transactions, the last sequence number of each active producer, and where compaction stops.
-# As in a broker, it stops before the active segment, a segment that is too young, or one with an open transaction.
-
 
 def modified_ms(segment: Segment) -> int:
     """Return when a segment's file was last modified, in milliseconds since 1970."""
@@ -188,7 +179,11 @@ def modified_ms(segment: Segment) -> int:
 
 
 class Survey:
-    """What compaction needs to know about a log before it starts."""
+    """What compaction must know before it starts: aborted transactions, active producers, and where to stop.
+
+    As in a broker, compaction stops before the active segment, a segment that is too young, or a segment with an open
+    transaction.
+    """
 
     def __init__(self) -> None:
         self.end = 0
@@ -210,7 +205,7 @@ class Survey:
         return batch.is_transactional and self.has_aborted(batch.producer_id, batch.base_offset)
 
     def has_aborted(self, producer_id: int, base_offset: int) -> bool:
-        """Return whether a producer's transactional batch at this base offset belongs to an aborted transaction."""
+        """Return whether the producer's transactional batch at `base_offset` belongs to an aborted transaction."""
         spans = self.aborted.get(producer_id, ())
         at = bisect_right(spans, base_offset, key=lambda span: span[0])
         return at > 0 and base_offset <= spans[at - 1][1]
@@ -225,7 +220,7 @@ class Survey:
         return batch.last_offset == producer.last_data_offset
 
     def between(self, first: int, end: int) -> dict[str, Any]:
-        """Return the parts of the survey that concern the batches between two offsets, as JSON values."""
+        """Return the part of the survey that is needed for the offsets from `first` up to `end`, as JSON values."""
         producers = {
             str(each): producer.to_json()
             for each, producer in self.producers.items()
@@ -248,7 +243,7 @@ class Survey:
 
 
 class Bounds(NamedTuple):
-    """The options that a survey depends on. They have the same names as in `tagwire.log.compaction.Compaction`."""
+    """The options of `tagwire.log.compaction.Compaction` that a survey depends on, under the same names."""
 
     now: int
     delete_retention_ms: int
@@ -259,7 +254,7 @@ class Bounds(NamedTuple):
 
 
 def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bounds: Bounds) -> Survey:
-    """Combine the batch summaries of all segments of a partition into what compaction needs to know."""
+    """Combine the summaries of all segments of a partition into a survey."""
     found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, summaries, strict=True):
         if known.begun:
@@ -267,7 +262,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
     found.end, found.because = _end(segments, summaries, known, bounds)
-    found.producers = {  # leave out producers that the broker has forgotten, as they can't continue their sequence
+    found.producers = {  # without expired producers, whose sequence numbers the broker has forgotten
         producer_id: producer
         for producer_id, producer in known.producers.items()
         if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms
@@ -286,7 +281,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
 def _end(
     segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """Return up to which offset the log may be compacted, and why not further."""
+    """Return the offset before which the log may be compacted, and the reason why compaction stops there."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

@@ -1,8 +1,8 @@
-"""Read the small text files next to a log, in which brokers keep state between restarts.
+"""Read the small text files in which brokers keep the state of logs between restarts: checkpoints and properties.
 
-The first line of a checkpoint is its version, the second is the number of entries, and each further line is an entry.
-The file is empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties files.
-Errors contain the byte offset of the invalid line.
+The first line of a checkpoint is its version, the second the number of entries, and each further line an entry.
+A checkpoint is empty until a broker first writes it. `meta.properties` and `partition.metadata` are Java properties
+files. Errors contain the byte offset of the invalid line.
 """
 
 import json
@@ -40,19 +40,19 @@ class TopicPartition(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch and its first offset."""
+    """An entry of a leader epoch checkpoint: an epoch and its first offset."""
 
     epoch: int
     start_offset: int
 
 
 def read_leader_epochs(path: Path) -> list[EpochStart]:
-    """Return the entries of a `leader-epoch-checkpoint`. Raises LogError."""
+    """Return the entries of a `leader-epoch-checkpoint` file. Raises LogError."""
     return [start for _, start in placed_leader_epochs(path)]
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield the entries of a leader epoch checkpoint, each with the byte offset of its line. Raises LogError."""
+    """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file. Raises LogError."""
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -72,13 +72,13 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # atomic, so that readers never see a partly written file
+    draft.replace(path)  # atomic: no reader sees a partly written file
 
 
 def read_properties(path: Path) -> dict[str, str]:
     """Return the entries of `meta.properties` or `partition.metadata`, as java.util.Properties reads them.
 
-    Raises LogError for a bad escape, and for a name without = or :, which Java accepts but brokers don't write.
+    Raises LogError for a bad escape, and for a name without `=` or `:`, which Java accepts but brokers never write.
     """
     found = {}
     for match in _PROPERTY_LINE.finditer(read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
@@ -92,7 +92,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """Resolve the escapes of a properties file; two \\uXXXX may be the halves of a surrogate pair."""
+    """Replace the escapes of a properties file. Two \\uXXXX escapes can form a surrogate pair."""
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -117,7 +117,10 @@ def check_offsets(path: Path) -> None:
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the byte offset and the `width` words of each entry's line, after checking the version and the count."""
+    """Check the version and the count of a checkpoint. Yield (byte offset of the line, words) for each entry.
+
+    `what` describes the `width` words of an entry, for errors.
+    """
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
     if not data:  # Kafka's CheckpointFile accepts an empty file
@@ -139,7 +142,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield each line with its byte offset: (offset, text)."""
+    """Yield (byte offset, text) for each line."""
     for match in _LINE.finditer(data):
         line = match[0]
         try:

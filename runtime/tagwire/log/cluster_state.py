@@ -1,8 +1,8 @@
-"""Compute the state of a KRaft cluster from a metadata log: topics, brokers, configurations and the rest.
+"""Compute the state of a KRaft cluster from its metadata log: topics, brokers, configurations, ACLs and so on.
 
-Each record sets, removes or changes a piece of state; `_KEYS`, `_REMOVALS` and `_CHANGES` list which record does what.
-The records of a transaction are held back until it ends, because they have no effect if it ends with an
-AbortTransactionRecord. Source: KIP-631, KIP-866, KIP-868.
+A record sets, removes or changes an entry of the state (see `_KEYS`, `_REMOVALS` and `_CHANGES`). The records of a
+transaction are held back until it ends, because an AbortTransactionRecord discards them.
+Source: KIP-631, KIP-866, KIP-868.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _FENCING: Final = {-1: False, 1: True}
 
 
 class ClusterState:
-    """The state of a cluster, built by adding the entries of the snapshot (if there is one) and the log, in order."""
+    """The state of a cluster. Add the entries of the snapshot, if there is one, and then those of the log."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
@@ -30,7 +30,7 @@ class ClusterState:
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
-        """Apply the next entry. Entries that don't change the state, such as markers, are ignored."""
+        """Apply the next entry. An entry that doesn't change the state, such as a marker, is ignored."""
         if entry.name == "BeginTransactionRecord":
             self._waiting = []
         elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):
@@ -77,7 +77,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """Apply a PartitionChangeRecord. Its null fields change nothing. If it has a leader, it begins a new epoch."""
+        """Apply a PartitionChangeRecord: null fields are unchanged, and a leader begins a new leader epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:
@@ -90,7 +90,7 @@ class ClusterState:
         partitions[record.partition_id] = current.replace(**changes)
 
     def clear_elr(self, record: Any) -> None:
-        """Apply a ClearElrRecord: it clears one topic, or all topics if it has no topic name."""
+        """Apply a ClearElrRecord: clear the eligible leader replicas of one topic, or of all if no topic is named."""
         for topic_id, topic in self._topics.items():
             if record.topic_name in ("", topic.name):
                 partitions = self._partitions[topic_id].items()
@@ -122,7 +122,7 @@ class ClusterState:
     # ------------------------------------------------------------ result
 
     def tree(self) -> dict[str, Any]:
-        """Return the state: `topics` by name, each with its id and partitions, and a list per other kind of record."""
+        """Return the state as a JSON tree: `topics` by name, and a list for each name in `_PLURALS`."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {plural: [_shown(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
@@ -195,7 +195,7 @@ _PLURALS: Final = {
 
 
 def _removes(name: str, record: Any) -> bool:
-    """Return whether a record removes the entry with its key instead of setting it."""
+    """Return whether a record removes an entry of the state instead of setting it."""
     if name == "ConfigRecord":
         return record.value is None
     if name == "FeatureLevelRecord":
@@ -208,12 +208,12 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable form of a value. A quota entity is an array of structs, whose order is irrelevant."""
+    """Return a hashable form of a key field. A quota entity, an array of structs in any order, is sorted."""
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value
 
 
 def _shown(record: Any, without: str = "") -> StateMessage:
-    """Return a record in its highest version, because later changes may have set fields that its own version lacks."""
+    """Return a record in its highest version, because a change may have set fields that its own version lacks."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -1,8 +1,8 @@
-"""`tagwire.log.columns`: the records, or the batch headers, of a log as Arrow columns.
+"""Read the records or batch headers of a log as Arrow columns: `tagwire.log.columns`.
 
-The native engine reads batches directly into columns. If it rejects a batch, or if only Python can handle a case (zeros
-at the end, bytes that fit two formats), the batch is read as by `tagwire.log.read`, whose errors contain their
-position. Without the native engine, Python reads all batches and pyarrow makes the arrays.
+The native engine reads batches directly into columns. If it rejects a batch or can't determine its format, Python reads
+the batch as in `tagwire.log.read`, and raises an error with the position if the batch is invalid. Without the native
+engine, Python reads all batches, and pyarrow creates the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -53,22 +53,22 @@ def columns(
     version: int | None = None,
     fields: Iterable[str] | None = None,
 ) -> "LogColumns":
-    """Return a segment file or a partition folder as Arrow columns: a row for each record, or for each batch.
+    """Return a segment file or a partition folder as Arrow columns, with a row for each record or batch.
 
-    `columns` names the columns to make; None makes all of them. With `level="batch"` there is a row for each batch
-    header (in message set formats: each outermost message); nothing is decompressed, and no checksum is verified. Rows
-    begin at `start_offset`; `format`, `only`, `strict`, `partial` and `from_log_start` are as in `tagwire.log.read`.
+    `columns` names the columns; None means all. With `level="batch"`, there is a row for each batch header (in v0 and
+    v1, for each outermost message); nothing is decompressed, and no checksum is verified. Rows begin at
+    `start_offset`. `format`, `only`, `strict`, `partial` and `from_log_start` work as in `tagwire.log.read`.
 
     At an invalid batch, `errors="raise"` raises LogError after yielding the rows before it. With "skip", reading
-    continues after the batch, as `salvage` does, and `skipped` lists the skipped range.
+    continues after the batch, and the result's `skipped` lists the skipped bytes.
 
-    `message`, a class, adds a last column `message`: the decoded values in the given version, or only their `fields`. A
-    record of a coordinator or metadata log contains its version, so none is needed; records of another type give null.
-    A value that can't be decoded raises its DecodeError or UnsupportedVersionError, with the row in its array; with
-    "skip" it is null.
+    `message` is a message class. It adds a last column `message` with the decoded record values, or only their
+    `fields`. `version` is the version of all values; leave it out for coordinator and metadata logs, whose records
+    contain their version. There, records of another type are null. If a value can't be decoded, `errors="raise"`
+    raises a DecodeError or UnsupportedVersionError with the row in its array; with "skip", the message is null.
 
-    Incorrect arguments are reported immediately, by LogPathError, FormatError, ColumnError or the errors of
-    `tagwire.arrow.schema`.
+    Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`, all before
+    reading begins.
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
@@ -83,11 +83,10 @@ def columns(
 def arrays_between(
     scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
 ) -> Iterator[Any]:
-    """Yield the records of the batches that begin between two positions of a file, as arrays of these columns.
+    """Yield arrays with the records of the batches that begin at or after `start` and before `end`, in bytes.
 
-    `start` is the position of a batch; a batch at `end` is not read. Records below `first_offset` are left out. With
-    `cut_off`, so is a truncated batch at the end. At an invalid batch, the rows before it are yielded, and then
-    LogError is raised.
+    A batch must begin at `start`. Records below `first_offset` are left out, and with `cut_off`, also a truncated batch
+    at the end of the file. Raises LogError at an invalid batch, after yielding the rows before it.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -104,7 +103,7 @@ def arrays_between(
 
 
 class ReadOptions(NamedTuple):
-    """All options for reading a log, except the choice of columns."""
+    """The options for reading a log as columns, except the columns themselves."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
@@ -120,10 +119,10 @@ class ReadOptions(NamedTuple):
 
 
 class LogColumns:
-    """A log as Arrow arrays, all of the same type, which are read through `__arrow_c_stream__` or by iterating.
+    """A log as Arrow arrays. Iterate over it, or pass it to a library that consumes `__arrow_c_stream__`.
 
-    Each iteration reads the log again, with one array in memory at a time. Iterating raises LogError for invalid bytes.
-    A library that consumes the stream raises an error of its own with the same message.
+    Each iteration reads the log again, with one array in memory at a time. Invalid bytes raise LogError; a library that
+    consumes the stream raises its own exception with the same message.
     """
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
@@ -171,10 +170,7 @@ class LogColumns:
         return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield the arrays of all segments.
-
-        If a broker has removed a segment meanwhile, list the folder again and go on.
-        """
+        """Yield the arrays of all segments. If a broker removes a segment meanwhile, list the folder again."""
         partition, start = self._partition, self._start
         while True:
             try:
@@ -193,7 +189,7 @@ class LogColumns:
     # ------------------------------------------------------------ files
 
     def _listed(self) -> Partition | None:
-        """Return the partition, or None if the path is a segment. Raises LogPathError."""
+        """Return the path as a Partition, or None if it is a segment file. Raises LogPathError if it is neither."""
         if not self.path.is_dir():
             Segment(self.path)
             return None
@@ -202,10 +198,7 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield the segments, each with the offset to start at (or None) and whether it is the last one.
-
-        Raises LogPathError.
-        """
+        """Yield (segment, offset at which to start or None, whether it is the last segment). Raises LogPathError."""
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -214,7 +207,7 @@ class LogColumns:
 
 
 class Pass:
-    """One pass over the files of a log, which collects rows into arrays."""
+    """Reads the files of a log once, and collects the rows into arrays."""
 
     def __init__(self, root: Column, wanted: ReadOptions) -> None:
         self.root = root
@@ -225,7 +218,7 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of the given files as arrays. Raises LogError."""
+        """Yield the rows of `files` as arrays: (segment, first offset or None, whether it is last). Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
@@ -241,10 +234,7 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Read those batches of a file that begin before `end`.
-
-        Yields full arrays; the rows of a partial one stay in `rows`.
-        """
+        """Read the batches of a file that begin before `end`. Yield each full array; other rows stay in `self.rows`."""
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -266,7 +256,7 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read a batch in Python, starting with the record at which the native loop stopped. Raises LogError."""
+        """Read in Python the batch at which the native loop stopped, from its first unread record. Raises LogError."""
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = headers_only and not self.wanted.verified
@@ -288,9 +278,9 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Raise the error or, unless `errors` is "raise", skip the invalid bytes.
+        """Raise the error, or, unless `errors` is "raise", skip the invalid bytes.
 
-        Returns the arrays to yield in their place: none, unless overridden.
+        Returns arrays to yield in their place. A subclass may override this method to return some.
         """
         if self.wanted.errors == "raise":
             raise error
@@ -298,7 +288,10 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch with invalid records (which is returned as well), or the invalid bytes before the next batch."""
+        """Skip the invalid bytes at the current position: a batch with invalid records, or bytes that aren't a batch.
+
+        Returns the skipped range, and the batch if there is one.
+        """
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -310,7 +303,7 @@ class Pass:
 
 
 class _Window:
-    """The section of a file that the native loop reads next: at least one whole batch, and as many more as fit."""
+    """The bytes of a file that the native loop reads next: at least one whole batch, usually many."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -320,7 +313,7 @@ class _Window:
     def turn(self, position: int) -> bool:
         """Move the window to the batch at `position`, and return True.
 
-        Returns False if the window already holds all of the batch, or if the size of the batch is unknown.
+        Returns False if the window already contains the whole batch, or if the size of the batch is unknown.
         """
         try:
             size = self.scan.size(position)
@@ -336,7 +329,7 @@ class _Window:
 
 
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """Return the object that collects rows: the native loop, or Python if the native loop can't read these columns."""
+    """Return the object that collects rows: a native RecordColumns if possible, otherwise GatheredRows."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
@@ -360,7 +353,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
 
 
 class GatheredRows:
-    """Collects rows like `tagwire._columns.RecordColumns`, but in pure Python."""
+    """Collects rows in pure Python, with the methods of `tagwire._columns.RecordColumns`."""
 
     def __init__(self, root: Column) -> None:
         self.root = root
@@ -369,17 +362,17 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        """Start reading a file at a position."""
+        """Start reading another file at `position`."""
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at another position. `last_offset` becomes the last offset read; None keeps the current one."""
+        """Continue at `position`. `last_offset` is the last offset that was read, or None if it is unchanged."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if Python has to read the next batch, "full" if the array is full, or "done" at the end."""
+        """Return "unclear", because Python must read the next batch; or at the end, "full" or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

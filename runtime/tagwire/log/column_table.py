@@ -1,8 +1,8 @@
-"""Tables of the columns of a log. Each row has a column's name, its Arrow type, and the source of its values.
+"""Tables of the Arrow columns of a log. Each row has a column's name, its Arrow type, and the source of its values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
-native engine fills columns directly from bytes (`Source`). Where it can't do that, the same values are taken from
-record objects.
+native engine reads their values directly from the bytes (`Source`). If it can't do that, Python takes the same values
+from `Record` and `RecordBatch` objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,16 +24,16 @@ Value = Callable[[Any], Any]
 
 
 class Source(NamedTuple):
-    """Where the native engine finds a column's values.
+    """Where the native engine finds a column's values. The meaning of `name` depends on `kind`:
 
     | kind | value |
     |---|---|
-    | `record` | the item `name` of a record's layout; null or the default if the format does not have it |
-    | `tombstone` | whether a record deletes earlier ones |
-    | `role` | the field of the batch header with the role `name`, or -1 |
-    | `item` | the item `name` of the batch header, or -1 |
-    | `computed` | `name`: a position, size, offset or time that the loop computes |
-    | `bits` | a group of the attributes: a number, or for dictionary columns the name of its value |
+    | `record` | the field `name` of the record; null or the default if the format does not have it |
+    | `tombstone` | whether the record is a tombstone |
+    | `role` | the batch header field with the role `name`; -1 if the format does not have it |
+    | `item` | the batch header field `name`; -1 if the format does not have it |
+    | `computed` | the position, size, offset or timestamp `name`, which the loop computes |
+    | `bits` | the attribute bits `name`: their number, or, in a dictionary column, the name of that number |
     | `file`, `format` | the name of the file, or of the batch's format |
     """
 
@@ -44,10 +44,7 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log.
-
-    `value` is a function of a `Record`, or of a `RecordBatch` if all records of a batch share the value.
-    """
+    """A column of a log. `value` gets the value from a `Record`, or from a `RecordBatch` if all its records share it."""
 
     __slots__ = ("of_header", "source", "value")
 
@@ -80,7 +77,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset. None for a wrapper, as only its compressed messages contain the base offset."""
+    """Return the base offset; None for a wrapper, because only its compressed messages contain it."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -162,10 +159,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the header keys.
-
-    They must have one type in all formats, unless no column needs them.
-    """
+    """Return whether native code can read the record headers: if they are needed, keys have one type in all formats."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -196,10 +190,9 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 
 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
-    """Return the values of a batch for these columns. Raises LogError for a number that does not fit its column.
+    """Return a batch's values for these columns. Raises LogError for a number that does not fit its column.
 
-    With `headers_only`, nothing is decompressed. The base offset of a wrapper is then null, because only its compressed
-    messages contain it.
+    With `headers_only`, nothing is decompressed, so the base offset of a wrapper is None.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
@@ -210,7 +203,10 @@ def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, 
 
 
 def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
-    """Return the values of a record and its batch. Raises LogError for a number that does not fit its column."""
+    """Return a record's values for these columns, including the `shared` values of its batch.
+
+    Raises LogError for a number that does not fit its column.
+    """
     values = shared | {
         column.name: column.value(record)
         for column in root.children
@@ -233,11 +229,6 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
     return values
 
 
-# Decode the messages in record keys and values into an additional column of a log.
-#
-# In coordinator and metadata logs, each record states its type and version; rows with another type become null.
-# For any other message, the caller gives one version for all values.
-
 MESSAGE: Final = "message"
 _CONTROL: Final = "is_control"
 _SOURCES: Final = {
@@ -253,9 +244,10 @@ _TOO_SHORT: Final = -1
 
 
 class Payload:
-    """The message type to decode records as, and the options for it.
+    """Decodes the messages in record keys or values into an additional column.
 
-    Raises ColumnError, UnsupportedVersionError, SchemaError.
+    Records of coordinator and metadata logs contain their type and version; records of another type become null. For
+    any other message, `version` is the version of all values. Raises ColumnError, UnsupportedVersionError, SchemaError.
     """
 
     def __init__(
@@ -280,16 +272,16 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return the columns of `records`, followed by any other columns from which the message is decoded."""
+        """Return `records` with the columns added from which messages are decoded, unless it already has them."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode a column of bytes into messages."""
+        """Decode an array of bytes, each in its version of the array `versions` (None: the version of the options)."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return `array` with the columns of `root`, of which the last has the decoded messages."""
+        """Return the columns of `root`, taken from `array`, except the last one: the messages decoded from `array`."""
         if native:
             from tagwire._columns import with_message
 
@@ -305,7 +297,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """Return the version and the body of a record's message; None for both if the record has another type."""
+        """Return the version and the encoded body of a record's message, or (None, None) for another record type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data
@@ -326,7 +318,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            # A varint that is too large, or longer than necessary.
+            # The varint is too large, or longer than necessary.
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)

@@ -1,9 +1,9 @@
 """Compact a partition offline, into a new folder.
 
-Compaction makes three passes, each with one batch in memory. The first reads headers and markers
-(`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
-(`tagwire.log.rewriting`). The rules are in `tagwire.log.compaction`. Segments that are not compacted, such as the
-active one, are copied byte by byte.
+Compaction makes three passes, with one batch in memory at a time. The first reads batch headers and transaction markers
+(`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the records to keep
+(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records those are. Segments that are not compacted,
+such as the active one, are copied byte for byte.
 """
 
 import shutil
@@ -63,13 +63,11 @@ def compact_partition(
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
-    """Return those compaction options that the survey depends on."""
+    """Return the compaction options that `tagwire.log.batch_summary.survey` needs."""
     return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
 
 
 class _Compactor:
-    """Compacts one partition."""
-
     def __init__(
         self, partition: Partition, folder: Path, compaction: Compaction, tell: Tell | None, explain: Explain | None
     ) -> None:
@@ -140,7 +138,7 @@ class _Compactor:
 
 
 def copy_segment(segment: Segment, folder: Path) -> None:
-    """Copy a segment, together with its indexes."""
+    """Copy a segment and its index files to a folder."""
     for kind in SEGMENT_FILES:
         path = segment.path if kind == "log" else segment.beside(kind)
         if path is not None:
@@ -150,9 +148,9 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy those other files that remain valid after compaction up to the offset `end`.
+    """Copy the files that remain valid after compaction up to the offset `end`, except segments and indexes.
 
-    A producer snapshot is copied if a segment begins at its offset.
+    Of the producer snapshots below `end`, only those at the base offset of a segment are copied.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -1,15 +1,14 @@
 """The rules of compaction: which records are kept, and why.
 
-The last record of each key is kept. A tombstone is kept until consumers have had time to read it. In formats with a
-delete horizon, the first compaction stores that time in the batch; in older formats a tombstone is removed if its
-segment was last written that long before the last compacted one. Records of aborted transactions are removed at once,
-and their markers when no batch of the transaction is left and the horizon has passed. A batch that loses all its
-records is kept, empty, if it has the last sequence number of an active producer, or the last offset of the log. Offsets
-never change.
+The last record of each key is kept. A tombstone is kept for the retention time, so that consumers can read it. Formats
+with a delete horizon store the end of that time in the batch when it is first compacted. In older formats, a tombstone
+is removed if its segment is older than the last compacted segment by more than the retention time. Records of aborted
+transactions are removed at once. Their markers are removed when no batch of the transaction is left and the horizon has
+passed. A batch that loses all its records is kept, empty, if it has the last sequence number of an active producer, or
+the last offset of the log. Offsets never change.
 
-A broker's cleaner needs several rounds for this: a marker gets its horizon in the round after the one that removes its
-transaction. tagwire needs only one round, because it looks at the batches that will remain, so compacting again changes
-nothing.
+A broker's cleaner needs several rounds, because a marker gets its horizon one round after its transaction is removed.
+tagwire needs only one round, because it knows which batches will remain. So compacting again changes nothing.
 
 Source: KIP-98, KIP-534, KIP-87 for the tombstone flag, and the behavior of Kafka's cleaner.
 """
@@ -34,15 +33,6 @@ from tagwire.records.control import control_type
 from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, movable, new_run
 
-# The last offset of every key of a log, the only data that compaction holds in memory for the whole log.
-#
-# Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as those in Kafka's own map.
-# Shorter keys are stored unchanged. They can't collide with digests, because their length is different.
-# An entry takes 110 to 200 bytes, depending on how full the table is.
-#
-# Once all records are added, the keys can be dropped, and only the last offsets are kept (`LastOffsets`, 8 bytes each).
-# A record is the last one of its key if its offset is among them.
-
 _DIGEST: Final = 16
 
 
@@ -50,16 +40,20 @@ class LastOfKeys(Protocol):
     """Decides whether a record is the last one with its key."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether this offset is the highest one with the key."""
+        """Return whether no later record has the key of the record at this offset."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records, each with its fact bits, for native code; None if the caller must use `is_last`."""
+        """Return a batch's records with their fact bits, for native code; None if the caller must use `is_last`."""
         ...
 
 
 class KeyMap:
-    """The last offset of each key."""
+    """The last offset of each key: the only data that compaction holds in memory for the whole log.
+
+    An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as
+    the digests in Kafka's own map. Shorter keys are stored unchanged.
+    """
 
     __slots__ = ("_offsets",)
 
@@ -71,7 +65,7 @@ class KeyMap:
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether none of the records added so far has this key at a higher offset."""
+        """Return whether no record added so far has this key and a higher offset."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
@@ -79,7 +73,7 @@ class KeyMap:
         """Return None, because the caller must use `is_last`."""
 
     def last_offsets(self) -> "LastOffsets":
-        """Return only the offsets, so that the keys can be dropped."""
+        """Return the offsets without the keys, to save memory."""
         return LastOffsets(array("q", sorted(self._offsets.values())))
 
     def __len__(self) -> int:
@@ -87,7 +81,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The ascending offsets of the last records of all keys. Usable only if all offsets in the log are different."""
+    """The offsets of the last records of all keys, 8 bytes each. Requires that no two records have the same offset."""
 
     __slots__ = ("_offsets",)
 
@@ -95,12 +89,12 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether the record at this offset is the last one with its key. The key itself is not needed."""
+        """Return whether the record at this offset is the last one with its key. `key` is not used."""
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records, each with its fact bits; None if native code can't read them."""
+        """Return a batch's records with their fact bits; None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -126,14 +120,14 @@ REMOVED: Final = {
 
 
 class CompactionError(TagwireError):
-    """A log can't be compacted with these options."""
+    """The log can't be compacted with the given options."""
 
 
 class Compaction:
-    """Options of a compaction. Times are in milliseconds; `now` counts from 1970.
+    """Compaction options. Times are in milliseconds; `now` counts from 1970.
 
-    Records below the offset `dirty_from` were compacted earlier, so their keys need not be held in memory; None if
-    unknown.
+    `dirty_from` is the offset up to which the log is already compacted, or None if unknown. Keys of records below it
+    are not held in memory.
     """
 
     def __init__(
@@ -181,7 +175,7 @@ Judged = list[tuple[Record, str]]
 
 
 class Verdict(NamedTuple):
-    """What compaction decided about one batch."""
+    """The decision about one batch: what to write, and why."""
 
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
@@ -196,10 +190,7 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Decides which records of a log to keep, batch by batch in log order.
-
-    With `tells`, each `Verdict` lists its records.
-    """
+    """Decides which records to keep, batch by batch in log order. With `tells`, each `Verdict` lists its records."""
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction
@@ -211,10 +202,7 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment.
-
-        In formats without a delete horizon, its modification time decides whether tombstones are kept.
-        """
+        """Begin a segment. Without a delete horizon in the format, `modified_ms` decides about its tombstones."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
@@ -237,14 +225,14 @@ class Judge:
         return self._told(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
-        """Return an iterator over the records, each with the reason why it is kept or removed."""
+        """Return an iterator over (record, reason to keep or remove it)."""
         if self.survey.is_aborted(batch):
             return ((record, "aborted") for record in batch)
         is_due = self._is_due(horizon)
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a batch that has too many records to hold them all as objects."""
+        """Decide about a batch with too many records to hold all of them as objects, by reading it several times."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -272,7 +260,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Decide about a batch without an object for each record; return None if native code can't do that."""
+        """Decide about a batch in native code, without creating record objects. Return None if that isn't possible."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -296,7 +284,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return until when the batch keeps its tombstones and markers; None if the format doesn't store this time."""
+        """Return the time until which tombstones and markers are kept; None if the format doesn't store it."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -328,7 +316,7 @@ class Judge:
         return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        """Return the batch with only the records to keep. A batch that loses nothing is returned unchanged."""
+        """Return the batch with only the records to keep, or the batch itself if nothing changes."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
             return self._emptied(batch, format, records)
@@ -340,16 +328,16 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return an empty batch if the batch has a producer's last sequence number or the log's last offset; else None.
+        """Return an empty batch if it must preserve a producer's last sequence number or the log's last offset.
 
-        In a format without empty batches, the last of `records` is kept instead.
+        Otherwise return None. A format without empty batches keeps the last of `records` instead.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # a format without empty batches, so keep the last message
+        if format.records is None:  # v0 and v1 have no empty batches
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
@@ -366,9 +354,9 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, given its `fact` bits from `tagwire.records.moving`.
+    """Return the reason to keep or remove a record, given its fact bits (see `tagwire.records.moving`).
 
-    This does not apply to records of aborted transactions.
+    Records of aborted transactions must be handled earlier.
     """
     if fact & HAS_NO_KEY:
         return "no_key"
@@ -380,7 +368,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return the reason for each combination of fact bits, and a byte for each: 1 keeps the record, 0 removes it.
+    """Return a list of reasons by fact bits, and a `bytes.translate` table from fact bits to 1 (keep) or 0 (remove).
 
     Null values count as tombstones.
     """
@@ -392,7 +380,7 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
-    """Return a builder for the records that remain of a batch. The new batch keeps the offset range of the old one."""
+    """Return a builder for the remaining records of a batch. The new batch keeps the offset range of the old one."""
     place: dict[str, int] = {}
     if format.records is not None:
         place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
@@ -400,7 +388,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return the batch with only the records to keep; None if native code can't move them."""
+    """Return a batch with the records whose byte in `kept` is 1; None if native code can't move them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

@@ -1,11 +1,11 @@
-"""Convert a partition to another format, another codec or another batch size.
+"""Convert a partition to another format, codec or batch size.
 
-Batches that already have the requested format, codec and size are copied byte by byte, without decompressing them. Each
-segment becomes a segment with the same base offset and new indexes. If its new positions are too high for an index, a
-second segment continues it.
+Batches that already have the requested format, codec and size are copied byte for byte, without decompressing them.
+Each segment becomes a segment with the same base offset and new indexes. If the new file exceeds 2 GiB, the limit of
+index positions, a second segment continues it.
 
-Old formats have neither producers nor empty batches, so they can't represent two kinds of batches: markers, which
-readers would mistake for records, and batches that compaction has emptied. Both are left out and counted as losses.
+v0 and v1 can't represent transaction markers, which readers would mistake for records, or batches that compaction has
+emptied. Both are left out and counted as losses.
 """
 
 import shutil
@@ -48,7 +48,7 @@ _CLEAN: Final = ".kafka_cleanshutdown"
 
 
 class Conversion:
-    """Options of a conversion. If a format, codec or size is None, it does not change.
+    """Conversion options: target format, codec and batch size (None keeps the source's), and how to read the source.
 
     Raises FormatError for an unknown format, and TagwireError for a codec that the format does not support.
     """
@@ -77,30 +77,30 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes exactly one batch of the same producer, so that producer snapshots stay valid."""
+        """Whether each batch becomes one batch with the same producer, so that producer snapshots remain valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
-        """Return the format to convert a batch to: its own, unless another one was requested."""
+        """Return the format to which a batch is converted: the requested one, or else its own."""
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """Yield the batches of a segment, regrouped if a new size was requested. Raises LogError."""
+        """Yield the batches of a segment, with another batch size if one was requested. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
-        """Return the codec to use for a batch. Markers and empty batches are never compressed."""
+        """Return the codec of the converted batch. Markers keep their codec, and empty batches are not compressed."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
     def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
-        """Return the converted batch, or None if it must be left out. What is lost is counted in `losses`.
+        """Return the converted batch, or None if the format can't represent it at all. Losses are added to `losses`.
 
-        Raises LogError for records that can't be read, and EncodeError for a batch that the format can't represent.
+        Raises LogError for records that can't be read, and EncodeError for values that the format can't represent.
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
@@ -119,7 +119,7 @@ class Conversion:
 
 
 class ConvertReport(NamedTuple):
-    """What converting one segment has changed: its size before and after, and the losses."""
+    """The result of converting one segment: its size before and after, and the losses."""
 
     file: Path | str
     """A path, or a URL as a string."""
@@ -163,7 +163,7 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
 def convert_segment(
     segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
 ) -> ConvertReport:
-    """Write a converted segment to an existing folder. `transactions` has those still open after the earlier segments.
+    """Write a converted segment to an existing folder. `transactions` has the state after the previous segment.
 
     Raises LogError, EncodeError.
     """
@@ -171,8 +171,6 @@ def convert_segment(
 
 
 class _Converter:
-    """Converts one segment."""
-
     def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
         self.folder = folder
         self.conversion = conversion
@@ -199,14 +197,14 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """Return what the indexes need to know about a batch, such as the type of a marker."""
+        """Return the batch with the data that the index writer needs, such as a marker's type."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
-    """Yield a batch with its number of records; or, for an uncompressed message set, each message by itself."""
+    """Yield (batch, number of records). An uncompressed message set (v0 or v1) is split into single messages."""
     if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
         yield batch, count
     else:
@@ -215,7 +213,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """Writes the output of one segment. If its indexes would overflow, a second output segment continues it."""
+    """Writes one converted segment. If it exceeds 2 GiB, the rest is written to a second segment."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
@@ -235,7 +233,7 @@ class _Segments:
         self.writer.__exit__(kind, error, at)
 
     def append(self, seen: Seen) -> None:
-        """Write a batch. If it no longer fits into the current segment, begin another segment."""
+        """Write a batch, to a new segment if the current one is full."""
         if seen.batch.max_timestamp >= 0:
             self.kinds.add("timeindex")
         if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:
@@ -250,7 +248,7 @@ class _Segments:
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Return the files that don't depend on the record format, and producer snapshots that are still valid."""
+    """Return the files to copy unchanged: those that don't depend on the format, and producer snapshots if valid."""
     found = []
     for path in partition.each_file():
         name = log_file(path)
@@ -264,17 +262,16 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several folders (such as the disks of a broker) are copied to one target, each checkpoint there gets the entries
-    of all of them; other files come from the first folder. If producer snapshots were left out, the clean-shutdown mark
-    is not copied either, so that the broker rebuilds the snapshots. Raises LogError for checkpoints that can't be
-    combined.
+    If several log folders have one target (for example, a broker's disks), their checkpoints are combined, and other
+    files come from the first folder. Unless `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the broker
+    rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        with claimed(target / "checkpoints", waits=True):  # another process may be writing to the same folder
+        with claimed(target / "checkpoints", waits=True):  # wait for other processes that write to the same target
             _copy_files(found, target, keeps_producers=keeps_producers)
 
 
@@ -291,7 +288,7 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """Write a checkpoint that combines those of all folders. For each partition, the folder that contains it wins."""
+    """Combine an offset checkpoint of all folders. A partition's offset comes from the folder that contains it."""
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)
@@ -309,6 +306,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # If the target has logs from other folders, the earlier run that wrote them has already decided about the mark.
+    # If the target also has logs from an earlier run, leave the mark as that run left it.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -1,9 +1,9 @@
-"""Compute the current state from the coordinators' logs: groups with their offsets, transactions, share partitions.
+"""Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
-In each group, `offsets` has the committed offsets, and every other kind of record is under its message name: the record
-itself if there is one per group, otherwise records by member, or by the key field that follows the group. New kinds of
-records need no change here.
+In each group, `offsets` has the committed offsets. Any other kind of record is stored under its message name: a single
+record, or, if the key has a second field (such as the member), a dict by that field. So new kinds of records need no
+change here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,16 +20,8 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 
-# The state of a share group's partition: a snapshot, and the updates after it.
-#
-# An update has new batches: ranges of offsets with a delivery state and a delivery count.
-# Where batches overlap, the one with the higher count wins; if the counts are equal, the one with the higher state.
-# Adjacent batches with equal state and count are joined. Offsets below the start offset are finished.
-# Source: KIP-932.
-
-
 class Range(NamedTuple):
-    """A range of offsets with the same delivery count and state."""
+    """A range of offsets in a share partition with the same delivery count and delivery state."""
 
     first: int
     last: int
@@ -38,7 +30,7 @@ class Range(NamedTuple):
 
 
 class SharePartition:
-    """The state of one partition of a share group: a snapshot with later updates applied."""
+    """The state of one partition of a share group: a snapshot, to which later updates are applied. Source: KIP-932."""
 
     def __init__(self, snapshot: Entry) -> None:
         self.key = snapshot.key
@@ -46,7 +38,7 @@ class SharePartition:
         self.version = snapshot.version
 
     def update(self, update: Any) -> None:
-        """Apply an update. Where it has -1, the old value stays."""
+        """Apply an update. A field with the value -1 is unchanged."""
         changes = {
             name: getattr(update, name)
             for name in ("leader_epoch", "start_offset", "delivery_complete_count")
@@ -64,7 +56,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return the fields of both the key and the value as one JSON object."""
+        """Return the fields of the key, followed by those of the value, as one message."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -73,7 +65,10 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """Resolve overlaps between ranges, and drop the offsets below `start`."""
+    """Resolve overlaps between ranges, join adjacent equal ranges, and drop the finished offsets below `start`.
+
+    Where ranges overlap, the one with the higher delivery count wins; if they are equal, the one with the higher state.
+    """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
     for first, after in pairwise(edges):
@@ -91,11 +86,6 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
     return joined
 
 
-# The state of a coordinator's log: the last value of every key, with transactions resolved.
-#
-# The records of a transaction take effect at its commit marker, and an abort marker discards them.
-# They keep their own offsets, because a value written before the marker, outside the transaction, may be newer.
-
 _ABORT: Final = "abort"
 _COMMIT: Final = "commit"
 
@@ -109,7 +99,11 @@ class Kept(NamedTuple):
 
 
 class KeyedState:
-    """The last value of every key. Entries must be added in log order."""
+    """The last value of every key in a coordinator's log. Entries must be added in log order.
+
+    The entries of a transaction take effect at its commit marker; an abort marker discards them. A committed entry does
+    not replace a value with a higher offset, which was written outside the transaction before the marker.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
@@ -117,7 +111,7 @@ class KeyedState:
         """The records of open transactions, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
-        """Add the next entry. `producer_id` is set if it belongs to a transaction of that producer."""
+        """Add the next entry. `producer_id` is that of the transaction to which the entry belongs, if any."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
         elif producer_id is not None:
@@ -137,16 +131,16 @@ class KeyedState:
             self.add(kept.offset, kept.entry)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the current values."""
+        """Yield the last entry of each key."""
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        """Yield the values that open transactions have written."""
+        """Yield the entries of open transactions."""
         return (kept.entry for each in self._pending.values() for kept in each)
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies a key. It is the same for all versions of the key, including legacy ones."""
+    """Return a tuple that identifies an entry's key, the same for all versions of the key, including legacy ones."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
@@ -156,7 +150,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Return for each group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
+    """Return the groups by id, each with `offsets`, `pendingOffsets` (of open transactions), and its other records."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
@@ -178,14 +172,14 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
 
 
 def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
-    """Return the state of each transactional id."""
+    """Return the state of each transaction, by transactional id."""
     return {
         entry.key.transactional_id: _value(entry) for entry in sorted(kept, key=lambda each: each.key.transactional_id)
     }
 
 
 def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
-    """Return the partitions of share groups, each from its snapshot and the later updates. Entries are in log order."""
+    """Return the state of each share partition, from its last snapshot and the updates after it, in log order."""
     found: dict[tuple[Any, ...], SharePartition] = {}
     for entry in entries:
         key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
@@ -204,7 +198,10 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return a classic group with its consumers' bytes decoded. Invalid bytes and other protocols stay undecoded."""
+    """Return a classic group, with its members' subscriptions and assignments decoded if it is a consumer group.
+
+    Bytes that can't be decoded remain base64.
+    """
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
         return _value(entry)
@@ -218,10 +215,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 of a version and a message to JSON.
-
-    As in clients, a higher version is read as the highest known.
-    """
+    """Decode base64 of a version and a message to JSON. As in clients, an unknown version is read as the highest."""
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

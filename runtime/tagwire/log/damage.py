@@ -1,18 +1,17 @@
 """Find the whole batches of a segment that may be damaged, and the damaged bytes between them.
 
-There are two ways to continue after an error. If the length of the invalid batch leads to a whole batch or to the end
-of the data, the length is right, and the rest of the batch is skipped without parsing, so that a record value that
-contains a batch isn't mistaken for one. Otherwise, each following byte is tried as the beginning of a batch. A
-candidate counts only if its length, magic byte and checksum agree, its offsets continue the earlier ones, and its
-records can be read. Reading them is necessary because checksums don't cover the magic byte: if it is wrong, the bytes
-of a batch may look like a batch of another format that begins a little later. In a run of zeros only the last positions
-are tried, because a batch header is never all zeros. Skipped bytes are always reported.
+After an invalid batch, there are two ways to continue. If its length leads to a whole batch or to the end of the data,
+the length is right, and the batch is skipped without a search, because its record values might contain batches.
+Otherwise, each following byte is tried as the beginning of a batch. A candidate is accepted only if its length, magic
+byte and checksum agree, its offsets are above the earlier ones, and its records can be read. Reading the records is
+necessary because checksums don't cover the magic byte: if that byte is wrong, part of a batch may look like a batch of
+another format. In a run of zeros, only the last positions are tried, because a batch header is never all zeros.
+All skipped bytes are reported.
 
-The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at or
-below that offset also counts if batches with ascending offsets follow it without a gap, up to the end of the file or to
-a batch above that offset. Batches inside the value of a damaged record don't qualify, because the record's header count
-follows them. In formats whose records end with their value, or if zeros end the file, this test is inconclusive, so
-only higher offsets count.
+The last offset before the damage may be wrong, too, because no checksum covers the base offset. So a candidate at or
+below that offset is also accepted if it begins a run of adjacent batches with ascending offsets that reaches a batch
+above that offset, or the end of the file. A run inside the value of a damaged record breaks off, because the record's
+header count follows the value. In formats whose records end with their value, only higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -39,10 +38,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A range of bytes that is not a batch, and the error.
-
-    `end` is where the next batch begins, or the end of the file.
-    """
+    """A range of bytes that contains no whole batch, and the reason. It ends at the next batch, or with the file."""
 
     position: int
     end: int
@@ -50,10 +46,10 @@ class Damage(NamedTuple):
 
 
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
-    """Yield the batches and the damaged ranges, which together cover all bytes from a position to the end of the data.
+    """Yield the whole batches and the damaged ranges between them, from `position` to the end of the data.
 
-    `last` is the last offset before the position. The records in a yielded batch may still be invalid; that shows only
-    when they are read.
+    `last` is the last offset before `position`. The records of a yielded batch have not been read yet, and may be
+    invalid.
     """
     while not scan.ends_at(position):
         try:
@@ -71,9 +67,9 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
-    """Yield the batches from a position on. `skip` is called with each error, whether between batches or in records.
+    """Yield the whole batches from `position` on. `skip` is called with each error, between batches and in records.
 
-    With `partial`, a truncated batch at the end of the file is not an error.
+    With `partial`, a truncated batch at the end of the file is left out without an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, Found):
@@ -84,14 +80,14 @@ def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> I
 
 
 def _next(scan: Scan, position: int, last: int) -> int:
-    """Return the position of the next batch, or the end of the file."""
+    """Return the position of the next batch after an invalid one, or the end of the file."""
     try:
         end = position + scan.size(position)
         if scan.ends_at(end) or _whole(scan, end) is not None:
             return end
     except LogError:
         pass
-    refuted = position  # runs that begin before this position are already known to break off
+    refuted = position  # every run of batches that begins before this position breaks off
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -120,13 +116,12 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
             at = match.start()
             if at >= stop:
                 break
-            # This check rejects most positions without parsing a batch.
             if scan.may_begin(position + at, window[at : at + LONGEST]):
                 yield position + at
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
         header = data[position : position + LONGEST]
-        if not header.strip(b"\0"):  # an all-zero header is impossible, because it contains the batch's length
+        if not header.strip(b"\0"):  # a header can't be all zeros, because it contains the batch's length
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
         if scan.may_begin(position, header):
@@ -148,9 +143,9 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Return where a run of consecutive batches breaks off.
+    """Return the position at which a run of adjacent batches with ascending offsets breaks off.
 
-    None if it doesn't: the run goes on to an offset above `last`, or to the end of the file.
+    Return None if the run reaches an offset above `last`, or the end of the file.
     """
     while (position := position + batch.size) < len(scan.data):
         try:
@@ -166,6 +161,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Return whether records continue after their value, with the number of their headers."""
+    """Return whether records of this format have more bytes (the header count) after their value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

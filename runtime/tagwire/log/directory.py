@@ -1,4 +1,4 @@
-"""A broker's log folder: its partitions, the broker's properties, and its offset checkpoints."""
+"""Read a broker's log folder: its partitions, properties and offset checkpoints. Find and read partitions."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -21,8 +21,7 @@ _CHECKPOINT: Final = "{}-checkpoint"
 def is_partition(path: Path) -> bool:
     """Return whether a folder is a partition: it contains segments, or is named like one and has no subfolders.
 
-    The name alone is not enough, because log folders can have such names too: kafka-logs-1 (a second broker), data-0 (a
-    volume). Raises OSError.
+    The name alone is not enough, because a log folder may be called kafka-logs-1 or data-0. Raises OSError.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -34,24 +33,24 @@ def is_partition(path: Path) -> bool:
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
-    """Find the partitions in a folder and below it, in name order. Raises LogPathError.
+    """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError.
 
-    Hidden folders are skipped, because they are still being written, unless they are named like a partition. Links to
-    folders that are searched anyway are skipped, so that no partition is listed twice.
+    Hidden folders are skipped unless they are named like a partition, because they are still being written. Links to
+    folders that are searched anyway are skipped, so that no partition is found twice.
     """
     return map(Partition, partition_folders(path))
 
 
 def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the partition folders that `find_partitions` finds, without listing their files. Raises LogPathError.
+    """Yield the folders of the partitions that `find_partitions` finds. Raises LogPathError.
 
-    `searched` is called with each folder that is not a partition, before the folder is listed.
+    `searched` is called with each folder that isn't a partition itself, before its subfolders are searched.
     """
     yield from _below(path, (), searched or (lambda _: None))
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partitions in and below a folder. `way` has its parent folders, with links resolved."""
+    """Yield the partition folders in and below a folder. `way` has the searched parent folders, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path
@@ -68,7 +67,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is searched anyway, or contains the link itself."""
+    """Return whether a link's target is inside the searched folder, or is a parent of the link."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -77,7 +76,7 @@ def _is_hidden(name: str) -> bool:
 
 
 class LogDirectory:
-    """A log folder, one of a broker's `log.dirs`. Raises LogPathError; the checkpoint properties raise LogError."""
+    """A log folder: one of a broker's `log.dirs`. Raises LogPathError; its properties raise LogError for invalid files."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -86,24 +85,24 @@ class LogDirectory:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """The partitions, in name order."""
+        """The folder's partitions, in name order."""
         folders = sorted(each for each in self.path.iterdir() if each.is_dir() and is_partition(each))
         return tuple(map(Partition, folders))
 
     @property
     def broker(self) -> dict[str, str]:
-        """The entries of `meta.properties`, such as node.id and cluster.id. Empty if there is no such file."""
+        """The entries of `meta.properties`, such as node.id and cluster.id; empty if the file does not exist."""
         path = self.path / "meta.properties"
         return read_properties(path) if path.is_file() else {}
 
     @property
     def was_stopped_cleanly(self) -> bool:
-        """Whether the broker shut down cleanly. If not, the ends of segments may be missing."""
+        """Whether the broker shut down cleanly. If it didn't, the last batches of a log may be missing."""
         return (self.path / ".kafka_cleanshutdown").exists()
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """The start offset of each log whose first records were deleted."""
+        """For each log whose first records were deleted, the first offset that was not."""
         return self._offsets("log-start-offset")
 
     @property
@@ -143,14 +142,14 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches of a segment file or a partition folder, in offset order.
 
-    Begins with the batch that holds `start_offset`, or with the next one if compaction removed it; the batch may begin
-    at a lower offset. `format`, `only` and `strict` are as for `tagwire.records.read_batches`. With `from_log_start`,
-    batches that the folder's log-start-offset-checkpoint marks as deleted are left out (folders only). With `partial`,
-    a truncated batch at the end of the log is left out. Zeros up to the end of a file, as in an active segment, end its
-    data. `skip` is as for `Segment.batches`: if it is given, reading continues after damage.
+    Begins with the batch that contains `start_offset`, which may begin at a lower offset, or with the next batch if
+    compaction removed that one. `format`, `only` and `strict` work as in `tagwire.records.read_batches`. With
+    `from_log_start`, batches below the partition's start offset are left out, because they count as deleted. With
+    `partial`, a truncated batch at the end of the log is left out. Zeros at the end of a file, as in an active segment,
+    are ignored. With `skip`, reading continues after damage, as in `Segment.batches`.
 
-    Raises LogPathError at once if there is no log, and FormatError for an unknown name. While reading, raises LogError
-    at the first invalid batch.
+    Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
+    LogError at the first invalid batch.
     """
     formats = format_set(format, only=only, strict=strict)
     where = Path(path)

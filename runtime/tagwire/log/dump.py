@@ -1,7 +1,7 @@
-"""Format batches as JSON lines, one per record.
+"""Format batches as JSON lines, one line per record.
 
-The values that all records of a batch share are formatted once, and that text begins each of their lines. Names are as
-in Kafka's tools; bytes are shown as base64 or null. Native code writes the same lines, and tests compare the two.
+The values that a batch's records share are formatted once, and the result is the beginning of each line. Names are as
+in Kafka's tools, and bytes are base64. Native code writes the same lines; tests compare the two.
 """
 
 import json
@@ -25,10 +25,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the text before the offset on each line of a batch.
-
-    Built without `json`, because logs have many batches.
-    """
+    """Return the beginning of each line of a batch, up to the record's offset. For speed, it does not use `json`."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
@@ -40,7 +37,7 @@ def _header(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the part of each line that depends on the batch attributes, which are the same for most batches."""
+    """Return the members that depend on the batch attributes. Cached, because most batches have the same attributes."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0
@@ -67,9 +64,10 @@ Keep = Callable[[Record], bool]
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
-    """Yield a JSON line per record, in chunks of several lines: first the values of the batch, then the record's.
+    """Yield a JSON line per record, in chunks of several lines. Raises DecodeError for invalid records.
 
-    With `keep`, only records for which that function returns true are included. Raises DecodeError for invalid records.
+    `more` returns further members for a record's line. With `keep`, only the records for which it returns true have a
+    line.
     """
     header = _header(file, batch)
     done: int | None = 0
@@ -84,10 +82,7 @@ def _all(record: Record) -> bool:
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
-    """Join lines into large chunks of bytes.
-
-    If a DecodeError interrupts them, the lines before it are still yielded.
-    """
+    """Join lines into chunks of about 1 MiB. If `lines` raises DecodeError, yield the lines before it first."""
     part: list[str] = []
     size = 0
     try:

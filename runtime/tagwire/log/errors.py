@@ -1,7 +1,7 @@
-"""The errors of logs: invalid bytes in a file, and paths that can't be read or have no log.
+"""The errors that reading a log raises: invalid bytes in a file, and paths that can't be read or contain no log.
 
-Invalid bytes in a segment raise a `DecodeError` whose offset counts from the start of the file. The error contains the
-id of the rule that is broken, as in reports of `verify`.
+Invalid bytes raise a `DecodeError` whose offset counts from the start of the file, with the id of the broken rule (see
+`tagwire.log.rules`).
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from tagwire.records.reading import naming_hint
 
 
 class LogPathError(TagwireError):
-    """A path can't be read, or there is no log."""
+    """A path can't be read, or contains no log."""
 
 
 class LogReadError(LogPathError):
-    """A file can't be read now, though it may exist: an I/O error, or the file was truncated while it was being read.
+    """A file exists but can't be read: the system reports an error, or the file was truncated while it was read.
 
     `errno` is the operating system's error number, if there is one.
     """
@@ -53,7 +53,7 @@ class LogError(DecodeError):
         """The other formats in which the bytes are valid."""
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
-        """Return a copy of the error that also names the formats in which the bytes are valid."""
+        """Return a copy of the error that names other formats in which the bytes are valid."""
         made = LogError(
             *(self.file, self.rule),
             offset=self.offset,
@@ -75,18 +75,18 @@ class LogLimitError(LogError, LimitError):
 
 
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
-    """Return the error for a file or folder that can't be read: LogPathError if it is missing, else LogReadError."""
+    """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
     text = f"{path}: can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise a LogError that is made with these arguments."""
+    """Raise a LogError with these values."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """Return the error as a LogError of this file, with `position` added to its offset. A LogError stays unchanged."""
+    """Convert a DecodeError to a LogError for this file, with `position` added to its offset. Keep a LogError."""
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
@@ -103,6 +103,6 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """Return the error with the file and position of the batch added to its message."""
+    """Return a copy of the error that also names the file and the position of the batch."""
     reason = f"{error.reason}; in the batch at byte {position} of {file}"
     return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

@@ -1,11 +1,11 @@
 """Read the bytes of a segment file on demand.
 
 Brokers truncate segments while other processes read them: rolling a segment removes the zeros at its end, and following
-a new leader removes records. Accessing a memory map of such a file would kill the process (SIGBUS), so files are read
-with pread, and a short read raises an error.
+a new leader removes records. Reading past the end of a memory-mapped file would kill the process (SIGBUS), so files are
+read with pread, and a short read raises an error.
 
-Sequential readers request small adjacent slices, so a section of the file is cached. After a jump, only one
-page is read, so that a reader of headers does not read the records in between.
+Sequential readers request small adjacent slices, so a window of the file is cached. After a jump, only 4 KiB are read,
+so that a reader of batch headers does not read the records between them.
 """
 
 import os
@@ -26,7 +26,7 @@ _JUMP: Final = 1 << 12
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Return up to `size` bytes, read from position `start` on. Raises OSError."""
+    """Read up to `size` bytes from position `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -34,7 +34,7 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
 
 
 def file_status(path: Path) -> os.stat_result:
-    """Return the status of a file. Raises LogPathError if the file does not exist."""
+    """Return the `stat` result of a file. Raises LogPathError if the file does not exist."""
     try:
         return os.stat(path)  # noqa: PTH116 - a third faster than `Path.stat`, for each of many segments
     except OSError as error:
@@ -42,7 +42,7 @@ def file_status(path: Path) -> os.stat_result:
 
 
 class FileBytes:
-    """A file whose slices are bytes. Its length stays the one that it had when it was opened."""
+    """A file whose slices are bytes. Its length is the file size at the time of opening."""
 
     __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
 
@@ -57,7 +57,7 @@ class FileBytes:
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """Return the bytes of a slice with `start` and `stop`. Raises LogPathError if the file was truncated."""
+        """Return the bytes of a slice, which must have a start and a stop. Raises LogPathError if the file is shorter."""
         start, stop = part.start, part.stop
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)
@@ -68,12 +68,12 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Treat position `end` as the end of the file. None changes nothing."""
+        """Treat position `end` as the end of the file, unless it is None."""
         if end is not None:
             self._size = min(self._size, end)
 
     def status(self) -> os.stat_result:
-        """Return the status of the open file."""
+        """Return the `stat` result of the open file."""
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
@@ -81,17 +81,17 @@ class FileBytes:
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Read a new window that begins at `start` and has at least `least` bytes, if the file has that many."""
+        """Move the cached window to `start`, with at least `least` bytes unless the file ends before."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Return `least` or more bytes from `start` on, but not past the file's end. Raises LogPathError."""
+        """Read `least` or more bytes from `start` on, or all bytes if fewer are left. Raises LogPathError."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Return `size` bytes starting at `start`. Raises LogPathError if the file was truncated."""
+        """Read exactly `size` bytes from `start` on. Raises LogPathError if the file was truncated."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -111,13 +111,13 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return `least` or more bytes of a file from `start` on, but not past the file's end. Raises LogPathError."""
+    """Return `least` or more bytes of `data` from `start` on, or all bytes if fewer are left. Raises LogPathError."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
 @contextmanager
 def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
-    """Open a file for random access, up to `end` if that is given. Raises LogPathError if the file can't be read."""
+    """Open a file for random access, up to position `end` unless it is None. Raises LogPathError."""
     try:
         file = FileIO(path)
     except OSError as error:

@@ -1,12 +1,12 @@
 """Check the index files of a segment in the same pass as its batches.
 
-Offsets ascend both in entries and in batches. So each rule remembers the next entry to check, and with each batch
-checks those entries whose validity then becomes known.
+Offsets ascend both in an index and in the batches. So each rule remembers the next entry to check, and checks it as
+soon as a batch decides whether it is valid.
 
-Brokers have changed what they write into offset indexes: the first offset of an append (0.8, 0.9), its last offset
-(0.10 to 3), the last offset of each batch (4), and after compaction the last offset that was kept. All of these are
-useful to readers: every batch before the entry's position ends below its offset, and a batch at or after the position
-contains the offset.
+The offset in an entry of an offset index depends on the broker's version: the first offset of an append (0.8, 0.9), its
+last offset (0.10 to 3), or the last offset of a batch (4); after compaction, it is the last offset that was kept. The
+check accepts all of them: every batch before the entry's position must end below its offset, and a batch at or after
+the position must contain the offset.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """Checks one index file. Holds its entries, how far the check has come, and the problems found."""
+    """Base class of the checks for one index file, which get each batch of the segment and collect problems."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -29,15 +29,15 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check those entries whose validity becomes known with the next batch, `seen`."""
+        """Check the entries about which the next batch decides."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Check the entries that are left after the last batch."""
+        """Check the remaining entries, after the last batch."""
 
 
 class OffsetIndexRule(IndexRule):
-    """Checks TWL202 and TWL203: entries ascend, and each one leads to the batch that contains its offset."""
+    """Checks TWL202 and TWL203: entries ascend, and each leads a reader to the batch that contains its offset."""
 
     def __init__(self, index: OffsetIndex) -> None:
         super().__init__(index.path, len(index))
@@ -86,7 +86,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """Checks TWL202, TWL211 and TWL212: entries ascend, and each has the latest timestamp up to its offset."""
+    """Checks TWL202, TWL211 and TWL212: entries ascend, and each has the highest timestamp up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -127,7 +127,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222 and TWL223: entries have an abort marker, and aborted transactions with records have an entry."""
+    """Checks TWL222: each entry has an abort marker. Keeps the entries for the check of TWL223 in `verify`."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))
@@ -146,10 +146,7 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the numbers of the remaining entries, which are all invalid, until enough problems are kept.
-
-    Count the rest.
-    """
+    """Yield the remaining entries, which are all invalid, while the rule has room for problems. Count the others."""
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number
@@ -159,7 +156,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """Return the rules for the index files of a segment, and the errors for files that can't be read."""
+    """Return the rules for a segment's index files, and (path, error) for each index file that can't be read."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (
