@@ -24,7 +24,7 @@ Value = Callable[[Any], Any]
 
 
 class Source(NamedTuple):
-    """Where the native engine finds a column's values. The meaning of `name` depends on `kind`:
+    """Where the native engine finds a column's values, by the `kind` of source:
 
     | kind | value |
     |---|---|
@@ -33,7 +33,7 @@ class Source(NamedTuple):
     | `role` | the batch header field with the role `name`; -1 if the format does not have it |
     | `item` | the batch header field `name`; -1 if the format does not have it |
     | `computed` | the position, size, offset or timestamp `name`, which the loop computes |
-    | `bits` | the attribute bits `name`: their number, or, in a dictionary column, the name of that number |
+    | `bits` | the attribute bits `name`: their value, or, in a dictionary column, the value's name |
     | `file`, `format` | the name of the file, or of the batch's format |
     """
 
@@ -277,7 +277,7 @@ class Payload:
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode an array of bytes, each in its version of the array `versions` (None: the version of the options)."""
+        """Decode an array of encoded messages. `versions` is an array, or None to use the version of the options."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:

@@ -76,7 +76,7 @@ def _is_hidden(name: str) -> bool:
 
 
 class LogDirectory:
-    """A log folder: one of a broker's `log.dirs`. Raises LogPathError; its properties raise LogError for invalid files."""
+    """A log folder: one of a broker's `log.dirs`. Raises LogPathError; the checkpoint properties raise LogError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -57,7 +57,7 @@ class FileBytes:
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """Return the bytes of a slice, which must have a start and a stop. Raises LogPathError if the file is shorter."""
+        """Return the bytes of a slice with a start and a stop. Raises LogPathError if the file was truncated."""
         start, stop = part.start, part.stop
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)

@@ -1,11 +1,12 @@
-"""The indexes of a segment: from offset to position, from timestamp to offset, and the aborted transactions.
+"""Read the files next to a segment: offset index, time index, transaction index and producer snapshot.
 
-    .index       int32 offset above the segment's base, int32 position; sparse, one entry every few kilobytes
-    .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
-    .txnindex    int16 version, then an AbortedTxn of the archive
+    .index       int32 offset relative to the base offset, int32 position; one entry every few kilobytes
+    .timeindex   int64 timestamp, int32 relative offset: no record up to this offset has a later timestamp
+    .txnindex    int16 version, then an AbortedTxn message
+    .snapshot    int16 version, then a ProducerSnapshot message
 
-While a segment is active, its first two indexes are preallocated and end in zeros, which are not entries. Entries stay
-encoded until they are used, because most of them never are.
+While a segment is active, its `.index` and `.timeindex` are preallocated and end in zeros, which are not entries.
+Entries are decoded only when they are used, because most of them never are.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,21 +30,21 @@ _MOST_BYTES: Final = 1 << 26
 
 
 class OffsetEntry(NamedTuple):
-    """An entry of an offset index. The batch with this offset begins at this position or later."""
+    """An entry of an offset index. The batch that contains `offset` begins at `position` or later."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """An entry of a time index. No record up to this offset has a later timestamp than this one."""
+    """An entry of a time index. No record up to `offset` has a timestamp above `timestamp`."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """An aborted transaction, from its first record to its abort marker."""
+    """An entry of a transaction index: an aborted transaction, from its first record to its abort marker."""
 
     producer_id: int
     first_offset: int
@@ -52,11 +53,9 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file.
+    """Return all bytes of a small file. Raises LogPathError, or LogLimitError with `rule` if it exceeds `most` bytes.
 
-    Raises LogPathError, or LogLimitError with `rule` if there are over `most` bytes.
-
-    Brokers keep these files small. A large one is either an attack with a sparse file, or a different kind of file.
+    Brokers keep these files small. A large file may be an attack (a sparse file), or be a different kind of file.
     """
     try:
         with path.open("rb") as file:
@@ -70,10 +69,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
 
 
 class _Index:
-    """The entries of an index, which have a fixed size and stay encoded.
-
-    Raises LogError if the last entry is incomplete.
-    """
+    """Base class of OffsetIndex and TimeIndex. Raises LogError if the last entry is incomplete."""
 
     LAYOUT: ClassVar[Struct]
 
@@ -92,14 +88,14 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Resolve an entry number, which counts from the end if negative. Raises IndexError."""
+        """Return a nonnegative entry number for an index that may be negative. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """Yield the number of each entry that is not above the entry before it. Makes no object for each entry."""
+        """Yield the number of each entry that is out of order, without creating an object for each entry."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -116,7 +112,7 @@ class _Index:
 
 
 class OffsetIndex(_Index, Sequence[OffsetEntry]):
-    """The entries of an `.index` file, with absolute offsets."""
+    """The entries of an `.index` file. Their offsets are absolute, not relative to the base offset."""
 
     LAYOUT = Struct(">ii")
 
@@ -131,13 +127,13 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position at or before the batch with this offset. It is 0 if no entry has an offset that low."""
+        """Return a position from which a reader finds the batch with this offset: 0 if it is below all entries."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
 
 class TimeIndex(_Index, Sequence[TimeEntry]):
-    """The entries of a `.timeindex` file, with absolute offsets."""
+    """The entries of a `.timeindex` file. Their offsets are absolute, not relative to the base offset."""
 
     LAYOUT = Struct(">qi")
 
@@ -152,7 +148,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """Return an offset from which a reader finds all records with this timestamp or a later one."""
+        """Return an offset from which a reader finds all records with `timestamp` or a later timestamp."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 
@@ -163,7 +159,7 @@ def read_transaction_index(path: Path) -> list[AbortedTransaction]:
 
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Yield each entry with its position in the file: (position, entry). Raises LogError."""
+    """Yield (byte position, entry) for each entry of a `.txnindex` file. Raises LogError."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0
@@ -182,19 +178,13 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
         position = end
 
 
-# Find single entries of an `.index` or `.timeindex` by bisection.
-#
-# An index can have 65,000 entries (for a segment of 1 GiB), or be preallocated to 10 MiB (for an active segment).
-# So a lookup reads only the few entries that it compares.
-# A lookup assumes that entries ascend, and that only the last one is followed by zeros.
-# The result is therefore only a hint, which the caller compares with the batch at that position.
-# By contrast, `OffsetIndex` and `TimeIndex` read all entries, and `verify` checks them.
-
 
 class IndexLookup(Sequence[tuple[int, ...]]):
-    """The entries of an index as tuples of numbers, with offsets relative to the segment's base.
+    """Finds single entries of an `.index` or `.timeindex` by bisection. Offsets are relative to the base offset.
 
-    Calls `read(size, start)` to get bytes of the index.
+    Calls `read(size, start)` only for the entries that it compares, because an index can have 65,000 entries, or be
+    preallocated to 10 MiB. It does not check that entries ascend, so the result is only a hint, which the caller must
+    compare with the batch at that position.
     """
 
     def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:
@@ -209,10 +199,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        """Return an entry.
-
-        Raises IndexError, LogPathError, and LogError if the file was truncated after it was opened.
-        """
+        """Read an entry. Raises IndexError, LogPathError, or LogError if the file was truncated after opening."""
         number, width = range(self._count)[index], self._layout.size
         try:
             data = self._read(width, number * width)
@@ -223,14 +210,14 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """Return the last entry whose number in `column` is at most `value`, or None."""
+        """Return the last entry whose value in `column` (0 or 1) is at most `value`, or None."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """Open an index file; `layout` is the `LAYOUT` of `OffsetIndex` or `TimeIndex`. Raises LogPathError."""
+    """Open an index file for lookups. `layout` is `OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`. Raises LogPathError."""
     try:
         file = FileIO(path)
     except OSError as error:
@@ -245,10 +232,10 @@ _CRC_END: Final = 6
 
 
 def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
-    """Return the entries of a snapshot, as in the archive's message ProducerSnapshot: `producer_id`, `epoch`,
-    `last_sequence`, `last_offset`, `offset_delta`, `timestamp`, `coordinator_epoch`, `current_txn_first_offset`.
+    """Return the entries of a producer `.snapshot` file. Raises LogError.
 
-    Raises LogError.
+    Their attributes are `producer_id`, `epoch`, `last_sequence`, `last_offset`, `offset_delta`, `timestamp`,
+    `coordinator_epoch` and `current_txn_first_offset`, as in the message ProducerSnapshot.
     """
     data = read_file(path, _RULE)
     cls: Any = kafka_messages()["ProducerSnapshot"]

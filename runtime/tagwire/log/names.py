@@ -1,27 +1,28 @@
 """Parse the names of a log's files and folders.
 
     alpha-0/00000000000000000091.log           segment of topic alpha, partition 0, whose first offset is 91
-            00000000000000000091.index         and so on: indexes and the producers' state at this offset
+            00000000000000000091.index         and so on: indexes, and producer snapshots at this offset
             00000000000000000091.log.deleted   no longer part of the log
-            00000000000000000091.log.swap      compacted; about to replace the segments it was made from
-            00000000000000000091.log.cleaned   compaction was not finished
+            00000000000000000091.log.swap      a compacted segment that is about to replace its source segments
+            00000000000000000091.log.cleaned   a segment whose compaction was not finished
             00000000000000000091-0000000003.checkpoint   snapshot of a metadata log: offset and epoch
     alpha-0.<32 hex digits>-delete             a partition being deleted, moved from another disk (-future), or
                                                unknown to the cluster (-stray)
 
-In Kafka's local tiered storage, folder names end with the topic id, and file names have the first offset, with or
-without leading zeros, and the id of the copy. Such an id never ends in a digit:
+In Kafka's local tiered storage, folder names end with the topic id. File names consist of the first offset, with or
+without leading zeros, and the id of the copy. Neither id ends in a digit:
 
     alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log     a copy of the segment
-                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   and so on; .snapshot has the producers' state
-                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint        after its last record
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   and so on
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.snapshot   producers after the segment's last record
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint
 """
 
 import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64: 21 characters, and 2 bits in the last one
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64; the last character has only 2 bits
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
@@ -59,7 +60,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse the name of a file, given as a path or just the name; None if no known kind of file has such a name."""
+    """Parse a file's name or the last part of its path. Return None if it isn't the name of a log's file."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
@@ -69,7 +70,7 @@ def log_file(path: Path | str) -> LogFile | None:
 
 
 def partition_name(path: Path) -> PartitionName | None:
-    """Parse the name of a folder; None if it is not a partition's name."""
+    """Parse the name of a folder. Return None if it isn't the name of a partition."""
     match = _PARTITION.fullmatch(path.name)
     return match and PartitionName(match["topic"], int(match["partition"]), match["state"] or "", match["id"] or "")
 

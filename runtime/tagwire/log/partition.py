@@ -1,9 +1,9 @@
-"""A partition folder: its segments in order, and the files next to them.
+"""Read a partition folder: its segments in order, and the files next to them.
 
-The segments are the ones that a broker would load when it starts. `.deleted` files no longer belong to the log, and
-`.cleaned` files are unfinished. A `.swap` file is complete, but the broker stopped before the file had replaced the
-original segments. Some of the originals may be gone already, so the `.swap` file is used instead of them, unless a
-`.cleaned` file at or before its offset shows that its group of files was unfinished.
+The segments are those that a broker would load at its start. `.deleted` files no longer belong to the log, and
+`.cleaned` files are unfinished. A `.swap` file is a complete segment that compaction has written, but the broker
+stopped before the file replaced its source segments. It is used instead of them, because some of them may be gone.
+However, if there is a `.cleaned` file at or below its offset, its group of files is unfinished, and it is ignored.
 """
 
 import os
@@ -49,15 +49,15 @@ class Partition:
         """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again. Returns None if it still contains the same files. Raises LogPathError."""
+        """List the folder again. Return None if it contains the same files as before. Raises LogPathError."""
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
-        """Return the segments of an earlier listing that are gone for no reason known from Kafka.
+        """Return the segments of an earlier listing that have disappeared, but that Kafka would not delete.
 
-        Retention deletes segments at the start, and truncation at the end. Compaction replaces a segment and deletes
-        the ones right after it. Other segments should not disappear.
+        Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
+        those right after it.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -73,11 +73,11 @@ class Partition:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All files that the folder contained when it was listed."""
+        """The paths of all files that were in the folder when it was listed."""
         return tuple(self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """Iterate over `files` without building a tuple, because a folder may have many files."""
+        """Iterate over `files` without creating a tuple, because a folder may have many files."""
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -98,7 +98,7 @@ class Partition:
         found: dict[int, Segment] = {}
         for path, name in self._named("log"):
             segment, known = self._segment(path, name), found.get(name.base_offset)
-            if known is None or segment.size > known.size:  # tiered storage may have two copies; use the larger one
+            if known is None or segment.size > known.size:  # of two copies in tiered storage, use the larger one
                 found[name.base_offset] = segment
         for swap in swaps:
             first = swap.base_offset or 0
@@ -107,12 +107,12 @@ class Partition:
         return tuple(found[base] for base in sorted(found))
 
     def _segment(self, path: Path, name: LogFile) -> Segment:
-        """Return the segment in a file. Subclasses override this for files on another machine."""
+        """Return the segment in a file. Overridden for files on another machine."""
         return Segment(path, name)
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
-        """Files that belong to no segment of the log: deleted files, and leftovers of compaction."""
+        """The files that no longer belong to the log: deleted files, and leftovers of compaction."""
         counted = {each.path for each in self.segments}
         return tuple(
             path
@@ -131,10 +131,10 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, starting with the one that contains `start_offset`, or else the next one.
+        """Yield the batches of all segments, from the one that contains `start_offset` (or else the next one) on.
 
-        With `from_log_start`, start no earlier than the log's start offset, if a checkpoint has it. With `partial`,
-        leave out a truncated batch at the end of the last segment. `skip` is as for `Segment.batches`. Raises LogError.
+        With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
+        end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
@@ -150,7 +150,7 @@ class Partition:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """Yield what `batches` yields, but each batch with its segment and its position in it.
+        """Yield (segment, position in the segment, batch) for each batch that `batches` yields.
 
         If a broker compacts or deletes a segment meanwhile, the folder is listed again.
         """
@@ -171,10 +171,7 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield the segments from the one that may contain this offset on, each with whether to search it.
-
-        If it turns out not to contain the offset, reading begins at the start of the next segment.
-        """
+        """Yield (segment, whether to search it for the offset), from the segment that may contain the offset on."""
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
         for number, segment in enumerate(self.segments[first:]):
@@ -184,9 +181,9 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The entries of the leader epoch checkpoint; in tiered storage, of the last segment's. Raises LogError.
+        """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError.
 
-        Empty if there is no checkpoint.
+        In tiered storage, each segment has such a checkpoint, and that of the last segment is used.
         """
         path = self.path / "leader-epoch-checkpoint"
         if path.is_file():
@@ -196,7 +193,7 @@ class Partition:
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic's id in `partition.metadata`, or in the folder's name in tiered storage. Raises LogError."""
+        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name. Raises LogError."""
         path = self.path / "partition.metadata"
         text = read_properties(path).get("topic_id") if path.is_file() else self._topic_id
         if not text:
@@ -208,28 +205,28 @@ class Partition:
 
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
-        """The aborted transactions in the `.txnindex` files of the segments. Raises LogError."""
-        if any(".txnindex" in name for name in self._names):  # avoids a lookup for each segment
+        """The entries of the `.txnindex` files of all segments. Raises LogError."""
+        if any(".txnindex" in name for name in self._names):  # otherwise, don't look for a file per segment
             for segment in self.segments:
                 yield from segment.aborted_transactions
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each `.snapshot` file, by the snapshot's offset. Raises LogError."""
+        """The entries of each producer `.snapshot` file, by the snapshot's offset. Raises LogError."""
         return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The offset and entries of the latest `.snapshot` file; 0 and no entries if there is none. Raises LogError."""
+        """The offset and the entries of the latest producer snapshot; (0, ()) if there is none. Raises LogError."""
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
 
     def _snapshots(self) -> dict[int, Path]:
-        """Return the path of each `.snapshot` file by its offset.
+        """Return the paths of the producer snapshots, by offset.
 
-        Tiered storage names a snapshot after the segment that it follows, so its offset is the base offset of the next
-        segment. The last snapshot is left out, because it has no next segment.
+        Tiered storage names a snapshot after the segment before it, so its offset is the base offset of the next
+        segment. The last snapshot is left out, because there is no next segment.
         """
         found = [*self._named("snapshot")]
         has_copies = any(name.is_copy for _, name in found)
@@ -242,22 +239,22 @@ class Partition:
         }
 
     def _fetched(self, path: Path) -> Path:
-        """Return the path of a small file. Subclasses override this to download the file from another machine first."""
+        """Return the path of a small file. Overridden to download a file from another machine first."""
         return path
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
-        """The `.checkpoint` files of a metadata log, in order.
+        """The snapshots (`.checkpoint` files) of a metadata log, in order.
 
-        The `base_offset` of each is the first offset after it.
+        The `base_offset` of a snapshot is the first offset that it does not include.
         """
         return tuple(self._segment(*each) for each in self._named("checkpoint"))
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The start offset of the log, from `log-start-offset-checkpoint` in the parent folder. Raises LogError.
+        """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None. Raises LogError.
 
-        Records below this offset are deleted, although their bytes may still exist.
+        Records below this offset count as deleted, even if their bytes still exist.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
@@ -266,7 +263,7 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether `cleaner-offset-checkpoint` in the parent folder lists the partition. Raises LogError."""
+        """Whether the parent folder's `cleaner-offset-checkpoint` lists the partition. Raises LogError."""
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
             return False
@@ -277,17 +274,17 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Pair each segment with the one after it. The last segment is paired with None."""
+    """Pair each segment with the next one, and the last segment with None."""
     return zip(segments, (*segments[1:], None), strict=False)
 
 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. If it fails or looks suspect, and files of the folder have changed, read again.
+    """Return `read(partition)`. If it fails or `is_suspect(result)`, and the folder has changed, read it again.
 
-    A running broker compacts and deletes segments. If that happens between listing the folder and reading its files, an
-    intact log looks damaged. Raises LogError, LogPathError.
+    An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
+    its files. Raises LogError, LogPathError.
     """
     for _ in range(_ATTEMPTS):
         try:

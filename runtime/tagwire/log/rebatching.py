@@ -1,10 +1,10 @@
 """Resize batches: join the records of several batches, or split a batch.
 
-A batch header applies to every record in the batch. So records are never joined if they differ in producer, epoch,
-transaction, leader epoch, timestamp type, delete horizon, format or codec, or if there is a marker between them.
-Neither are records with a gap in the producer's sequence numbers, because a batch stores only the first number. Markers
-and emptied batches are not changed. Offsets, timestamps and sequence numbers of records do not change, and each offset
-in the range of an old batch is in the range of a new one.
+A batch header applies to all records in the batch. So records are joined only if they have the same producer, producer
+epoch, transaction, leader epoch, timestamp type, delete horizon, format and codec, and if there is no marker between
+them. The producer's sequence numbers must have no gap, because a batch stores only the first number. Markers and
+emptied batches are not changed. Records keep their offsets, timestamps and sequence numbers, and the new batches cover
+all offsets that the old ones cover.
 """
 
 import re
@@ -29,10 +29,7 @@ _MESSAGE: Final = 34
 
 
 class BatchSize(NamedTuple):
-    """The limits of a new batch. It gets as many records as both limits allow, but at least one.
-
-    None means no limit.
-    """
+    """The maximum size of new batches, which have at least one record. None means no limit."""
 
     bytes: int | None = None
     """The size of the batch before compression, in bytes."""
@@ -40,7 +37,7 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A batch to write, with its codec, the position of its first source batch, and how much was read for it."""
+    """A batch to write, with the codec to use, the position of its first source batch, and the size of its sources."""
 
     position: int
     source_bytes: int
@@ -60,10 +57,10 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the records of a segment, regrouped into batches of this size that keep their format.
+    """Yield the records of a segment in new batches of this size, in the same format, not yet compressed.
 
-    New batches are not compressed yet. If they will be converted, `to` is the format in which their size is measured;
-    by default, it is their own format. Raises LogError for records that can't be read.
+    `to` is the format in which the size is measured, if the caller then converts the batches to it. Raises LogError for
+    records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -98,13 +95,13 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 
 
 class _Source:
-    """The remaining records of a source batch. Native code moves them if possible; else they are read as objects.
+    """The remaining records of a source batch. Native code moves them if possible; otherwise they become objects.
 
     Raises LogError for records that can't be read.
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        # Sizes of old-style messages are computed by other code, from record objects.
+        # The sizes of v0 and v1 messages are computed from record objects.
         is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None
@@ -114,18 +111,16 @@ class _Source:
 
     @property
     def left(self) -> int:
-        """The number of remaining records."""
         return self._left if self.moved is None else self.moved.left
 
     @property
     def next_offset(self) -> int:
-        """The offset of the next record."""
         if self.moved is not None and self.moved.next_offset is not None:
             return self.moved.next_offset
         return self.next().offset
 
     def next(self) -> Record:
-        """Return the next record as an object. After this, native code can no longer move the remaining records."""
+        """Return the next record as an object. From then on, native code can't move the remaining records."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -135,13 +130,13 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Drop the record that `next` has returned."""
+        """Remove the record that `next` returns, because it is in a new batch."""
         self._next = None
         self._left -= 1
 
 
 class _Group:
-    """Records that become one batch, with the properties of its first source batch."""
+    """The records of one new batch, and the properties of its first source batch."""
 
     def __init__(
         self,
@@ -172,13 +167,13 @@ class _Group:
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
-        """Return whether the records of `batch`, the next one in the log, can be added to this group."""
+        """Return whether the records of `batch`, the next one in the log, may be joined with this group."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
         return within_reach and self.key == key and sequence == batch.base_sequence
 
     def take(self, source: _Source) -> bool:
-        """Take records from a batch while there is room. Returns whether any were taken."""
+        """Move records from `source` to this group until the group is full. Return whether any were moved."""
         before = source.left
         if source.moved is not None and not self.records:
             self._move(source.moved)
@@ -223,16 +218,16 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # not needed in a message set, whose offsets are those of its messages
+        if self.format.records is not None:  # in v0 and v1, only messages have offsets
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        elif self.first.timestamp_type == "append":  # only a wrapper stores the producer's timestamps
+        elif self.first.timestamp_type == "append":  # only a wrapper can store both timestamps
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """Return a builder with the same flags and producer as a batch. `changes` override arguments of BatchBuilder."""
+    """Return a BatchBuilder with the flags and producer of a batch. `changes` override the builder's arguments."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -252,7 +247,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 
 def _key(batch: RecordBatch) -> Key:
-    """Return the properties that must be equal in batches that are joined."""
+    """Return the properties that two batches must share to be joined."""
     is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
@@ -270,7 +265,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add to a sequence number, wrapping from the highest to 0. It stays -1 if there is no sequence number."""
+    """Add `by` to a sequence number, with wraparound to 0. Without a sequence number (-1), return -1."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -284,7 +279,7 @@ def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> i
 
 
 def _record_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """Return the size of a record in v2, in bytes. In other batch formats, it is at most one byte larger."""
+    """Return the size of a v2 record in bytes. In other batch formats, a record is at most one byte larger."""
     body = 1 + _zigzag(timestamp_delta) + _zigzag(offset_delta) + _zigzag(len(record.headers))
     body += _sized(record.key) + _sized(record.value)
     for key, value in record.headers:
@@ -305,7 +300,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """All losses of one kind: the field, such as `records[].headers[]`; the reason; the count; the first location."""
+    """The losses of a field, such as `records[].headers[]`, for one reason: their number, and the first of them."""
 
     path: str
     reason: str
@@ -317,7 +312,7 @@ class LossRow(NamedTuple):
 
 
 class LossReport:
-    """Losses, counted by field and reason."""
+    """Counts losses by field and reason."""
 
     __slots__ = ("_rows",)
 
@@ -325,7 +320,7 @@ class LossReport:
         self._rows: dict[tuple[str, str], LossRow] = {}
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
-        """Count the losses of a batch."""
+        """Count the losses of the batch at `position` in `file`."""
         for loss in losses:
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
 

@@ -1,9 +1,9 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-Each new segment keeps the modification time of its source. In older formats, that time determines the age of
-tombstones. An empty segment is removed, unless it is the first one of the log. Segments are joined only by size
-(`groups`), and each group can be written separately: all it needs from before the group are the open transactions,
-which `look_back` finds.
+A new segment has the modification time of its last source segment, because older formats need it to compute the age of
+tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring segments are joined up to a
+total size (`groups`). Each group can be written by a separate process, which first calls `look_back` to find the
+transactions that are open at its start.
 """
 
 import os
@@ -31,7 +31,7 @@ Explain = Callable[[Segment, Record, str], None]
 
 
 class SegmentReport(NamedTuple):
-    """The size and content of a segment before and after compaction."""
+    """The counts of a segment's batches, records and bytes before and after compaction."""
 
     file: Path | str
     """A path, or a URL as a string."""
@@ -53,7 +53,7 @@ class SegmentReport(NamedTuple):
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
-    """Group consecutive segments of at most `segment_bytes` in total. If that is 0, each segment is its own group."""
+    """Group consecutive segments of at most `segment_bytes` in total. With 0, each segment is a separate group."""
     found: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -70,7 +70,7 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
 class Rewriter:
     """Writes compacted segments to a folder, in log order.
 
-    Starts with the first segment of the log, or with the one after those passed to `look_back`.
+    The first group begins at the start of the log, or after the segments that were passed to `look_back`.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Read the transactions in the segments before the first one to be written, from offset `begin` on."""
+        """Find the open transactions before the first group, in the batches of `segments` from offset `begin` on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction
@@ -151,7 +151,7 @@ class Rewriter:
 
 
 class Placed:
-    """A context manager that adds the file and position to an EncodeError, and the file to a CompactionError."""
+    """A context manager that adds the file and position to EncodeErrors, and the file to CompactionErrors."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

@@ -37,7 +37,7 @@ RULES: Final = {
 
 
 class Problem(NamedTuple):
-    """A rule that a file breaks, and where."""
+    """A rule that a file breaks, with the position and a message."""
 
     position: int
     """The byte position in the file; in a text file, the position of the line."""
@@ -50,9 +50,9 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems of one file: the first few for each rule, and a count of the rest.
+    """The problems of one file: the first 1000 for each rule, and the number of the others.
 
-    A file of ten megabytes may have a million problems, and a list of all of them would take gigabytes.
+    A file of 10 MB may have a million problems, and a list of all of them could take gigabytes.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count one or more problems. Returns whether the first of them should be kept."""
+        """Count one or more problems. If this returns true, pass the first of them to `keep`."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -79,7 +79,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems, followed by a row for each rule with further problems."""
+        """Return the kept problems, and for each rule with more problems, one that gives their number."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

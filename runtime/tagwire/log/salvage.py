@@ -1,12 +1,12 @@
-"""Copy the intact batches of a damaged partition into a partition that a broker can open.
+"""Copy the intact batches of a damaged partition to a new partition that a broker can open.
 
-Each batch is either copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a batch, and a batch
-is left out if Kafka's own reader would reject its records. The base offset of a magic 2 batch is not covered by its
-checksum, so it may be wrong in a batch that is otherwise intact. Where offsets do not ascend, as few batches as
-possible are left out: a single wrong offset should cost one batch, not all later ones.
+Each batch is either copied byte for byte or left out. `tagwire.log.damage` decides which bytes are a batch. A batch is
+left out if Kafka's own reader would reject its records. Its base offset may be wrong even if the batch is otherwise
+intact, because the checksum does not cover it. Where offsets do not ascend, as few batches as possible are left out: a
+single wrong offset costs one batch, not all later ones.
 
 Indexes are rebuilt, and so is the leader epoch checkpoint if it contradicts the batches. Producer snapshots are left
-out; a broker without them builds them from the log.
+out, because a broker rebuilds them from the log.
 """
 
 import shutil
@@ -37,7 +37,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class SalvageReport(NamedTuple):
-    """What was kept of a segment, what was left out, and why."""
+    """The counts of kept batches, records and bytes of a segment, and the problems that explain the lost bytes."""
 
     file: Path
     batches: int
@@ -62,7 +62,7 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     tell: Callable[[int], None] | None = None,
 ) -> list[SalvageReport]:
-    """Write the intact batches of a partition to a new folder of its name in `output`.
+    """Write the intact batches of a partition to a new folder in `output`, with the partition's folder name.
 
     The folder appears only when it is complete. If a running broker removes segments meanwhile, the partition is read
     again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder exists
@@ -71,7 +71,7 @@ def salvage(
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # remove the files of an earlier attempt
+            for path in folder.iterdir():  # from an earlier attempt, after which the folder had changed
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -79,7 +79,7 @@ def salvage(
 
 
 class _EpochRun(NamedTuple):
-    """A run of consecutive batches that have the same leader epoch."""
+    """The leader epoch of consecutive batches, with the first offset and the number of batches."""
 
     epoch: int
     offset: int
@@ -87,11 +87,9 @@ class _EpochRun(NamedTuple):
 
 
 class _Salvage:
-    """Salvages one partition, segment by segment in order."""
-
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)  # a batch is intact if Kafka can read it
+        self.format = format_set(format, strict=False)  # salvage all batches that Kafka can read
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()
@@ -107,7 +105,7 @@ class _Salvage:
         self._copy(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
-        """Salvage a segment: keep its intact batches that end below `next_base`, where the next segment begins."""
+        """Salvage a segment: keep its intact batches that end below `next_base`, the next segment's base offset."""
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
@@ -118,7 +116,7 @@ class _Salvage:
                 with open_file(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.format, self.limits)
                     self._keep(scan, self._choose(scan, max(base, self.last_offset + 1), end), writer)
-            except LogPathError as error:  # the other segments may be intact
+            except LogPathError as error:  # continue, because other segments may be intact
                 self._unread(segment, writer.size, error)
         problems = sorted(self._problems.rows())
         return SalvageReport(segment.path, self._kept_batches, self._kept_records, writer.size, self._lost, problems)
@@ -129,7 +127,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            if not seen.is_whole:  # the checksum is right, but no consumer could read past this batch
+            if not seen.is_whole:  # no consumer could read past this batch, although its checksum is right
                 self._lost += batch.size
                 continue
             writer.append(seen)
@@ -152,7 +150,7 @@ class _Salvage:
                 if self.tell:
                     self.tell(stop - self._reached)
                 self._reached = stop
-        except LogPathError as error:  # the bytes before the unreadable ones may be intact
+        except LogPathError as error:  # keep the batches before the unreadable bytes
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
             self._lose(Problem(self._reached, "TWL100", text), len(scan.data) - self._reached)
         chosen = ascending([span for span in spans if begin <= span.first <= span.last < end])
@@ -167,7 +165,7 @@ class _Salvage:
     def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
         try:
             size = segment.size
-        except LogPathError:  # the file is gone
+        except LogPathError:
             size = 0
         self._lose(unread(segment.path, error, self._reached), max(size - kept - self._lost, 0))
 
@@ -184,7 +182,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot, but only as a whole, because a part of it would be an incorrect state."""
+        """Copy a metadata snapshot if all of it is intact, because a part of it would be an incorrect state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -197,9 +195,9 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint, or rebuild it if most batches contradict it.
+        """Copy the leader epoch checkpoint, or rebuild it from the batches if most of them contradict it.
 
-        The original is preferred, because it also lists leaders that have no batches.
+        The original is preferred, because it also lists epochs without batches.
         """
         if not path.is_file():
             return
@@ -229,15 +227,15 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """Return the leader epoch of an offset; None below the first entry, where records may have been deleted."""
+    """Return the leader epoch of an offset, or None if the offset is below the first entry."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """Select as many spans as possible whose offsets ascend, without reordering them.
+    """Return the longest subsequence of spans with ascending offsets.
 
-    This is the longest increasing subsequence, computed by tracking the lowest last offset for each length.
+    The algorithm tracks, for each length, the subsequence that ends with the lowest offset.
     """
     lasts: list[int] = []
     ends: list[int] = []

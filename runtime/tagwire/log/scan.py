@@ -1,11 +1,10 @@
-"""Scan the bytes of a segment for its batches and their positions.
+"""Find the batches of a segment and their positions.
 
-A segment may be larger than memory, so its bytes are read batch by batch (`tagwire.log.file_bytes`), and the returned
-batches don't keep the file open. A header is enough to find the end of its batch, so batches before a requested offset
-are not read.
+A segment may be larger than memory, so it is read batch by batch (`tagwire.log.file_bytes`). The returned batches do
+not keep the file open. A batch header contains the size of the batch, so a search for an offset reads only headers.
 
-An active segment may be preallocated, with zeros from its last batch up to its full size. No batch begins with zeros,
-because its length is not zero, so the data ends where a run of zeros extends to the end of the file.
+An active segment may be preallocated, with zeros from its last batch up to its full size. The zeros at the end of a
+file are not part of the data. They can't be a batch, because the length of a batch is not zero.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -35,7 +34,7 @@ Skip = Callable[[LogError | LogPathError], object]
 
 
 class PlacedBatch(RecordBatch):
-    """A batch in a file. If its records can't be read, the LogError has the file and the byte position.
+    """A batch in a file. An invalid record raises a LogError with the file and the byte position.
 
     If `skip` is set, it is called with the error instead, and the batch ends before the invalid record.
     """
@@ -61,7 +60,7 @@ class PlacedBatch(RecordBatch):
             self._report(self.skip, placed(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
-        """Report each error once, no matter how often the records are read."""
+        """Call `skip` once for each error, even if the records are read several times."""
         known = self.__dict__.setdefault("_reported", set())
         if str(error) not in known:
             known.add(str(error))
@@ -87,13 +86,13 @@ class PlacedBatch(RecordBatch):
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        if self.skip is not None:  # the header's count may be higher than the number of readable records
+        if self.skip is not None:  # don't count unreadable records
             return self._counted
         with self._placing():
             return super().__len__()
 
     def walk(self) -> Walk:
-        """Like `RecordBatch.walk`, but raises LogError."""
+        """Return `RecordBatch.walk()`, but raise errors as LogError."""
         with self._placing():
             return super().walk()
 
@@ -106,7 +105,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class BatchSpan(NamedTuple):
-    """The position, size and last offset of a batch, as given by its header."""
+    """The position, size and last offset of a batch, computed from its header."""
 
     position: int
     size: int
@@ -115,7 +114,7 @@ class BatchSpan(NamedTuple):
 
 
 class Scan:
-    """Finds the batches of one file; `format` is as for `tagwire.records.read_batches`."""
+    """Finds the batches of one file. `format` works as in `tagwire.records.read_batches`."""
 
     def __init__(self, file: str, data: Bytes, format: Any = "auto", limits: Limits = DEFAULT_LIMITS) -> None:
         self.file = file
@@ -144,13 +143,13 @@ class Scan:
             position += batch.size
 
     def ends_at(self, position: int) -> bool:
-        """Return whether the data ends at a position: nothing but zeros, or nothing at all, follows in the file."""
+        """Return whether the data ends at a position, because only zeros follow in the file, or nothing."""
         if self.data[position : position + _HEAD].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """Return where the zeros that begin at a position end. If there are none, that is the position itself."""
+        """Return the position of the first byte that is not zero, from `position` on."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
@@ -159,14 +158,14 @@ class Scan:
         return position
 
     def batch(self, position: int) -> PlacedBatch:
-        """Return the batch at a position, with its checksum verified. Raises LogError."""
+        """Return the batch at a position, and verify its checksum. Raises LogError."""
         try:
             return self._batch(position)
         except LogError as error:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return the error, with the names of any other formats in which these bytes are a valid batch."""
+        """Return the error with the names of other formats in which the bytes at `position` are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -188,21 +187,21 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare for testing many positions that have no batch: from now on, wrong checksums are found quickly."""
+        """Prepare for testing many positions that have no batch: find wrong checksums quickly from now on."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property
     def search(self) -> "HeaderSearch | None":
-        """The native search for positions at which a batch may begin; None if Python has to do it."""
+        """The native search for positions at which a batch may begin; None if only Python can search."""
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
-        from tagwire._records import HeaderSearch  # imported here, because it is needed only for damaged logs
+        from tagwire._records import HeaderSearch  # needed only for damaged logs
 
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position. `header` has the first bytes there."""
+        """Return whether a batch may begin at a position. `header` contains the bytes at that position."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
@@ -210,7 +209,7 @@ class Scan:
         return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """Return the batch at a position without verifying its checksum, for callers that need only the header.
+        """Return the batch at a position for callers that need only its header; don't verify its checksum.
 
         Raises LogError.
         """
@@ -221,7 +220,7 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the spans of all batches, taken from their headers without verifying checksums. Raises LogError."""
+        """Yield the spans of all batches from `position` on, without verifying checksums. Raises LogError."""
         while not self.ends_at(position):
             span = self.span(position)
             yield span
@@ -231,28 +230,26 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # two formats fit, or the offset has no fixed position
+        if known is None or not known.gives_last_offset:  # the header is ambiguous, or its offset has no fixed position
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         header = self.data[position : position + LONGEST]
         offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
             offset += _number(header, known.last_delta_at, 4)
-        elif not offset:  # a wrapper with offset 0 may hold later offsets
+        elif not offset:  # a wrapper with offset 0 may contain higher offsets
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Drop the cached bytes, because the file has changed."""
+        """Drop the cached bytes, so that changes to the file become visible."""
         if not isinstance(self.data, bytes):
             self.data.forget()
-
-    # ------------------------------------------------------------ lengths
 
     def size(self, position: int) -> int:
         """Return the size of the batch at a position, from the length in its header. Raises LogError.
 
-        If the bytes fit two formats, this is the larger of the two sizes.
+        If the header fits two formats, return the larger of the two sizes.
         """
         header = self.data[position : position + LONGEST]
         left = len(self.data) - position

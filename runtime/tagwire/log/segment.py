@@ -1,4 +1,4 @@
-"""A segment: a file of batches, with its index files."""
+"""Read a segment: a file of batches, with its index files."""
 
 import os
 import shutil
@@ -28,11 +28,11 @@ from tagwire.records import RecordBatch
 
 
 class Segment:
-    """A file of batches: a segment of a log, or the snapshot of a metadata log.
+    """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
-    The file may have any name. If it is named like a segment, `base_offset` comes from the name; otherwise it is None.
-    Raises LogPathError if there is no such file. If `name` is given, by a folder listing, neither the file nor its name
-    is checked.
+    The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
+    Raises LogPathError if there is no such file. `name` is the parsed name, for callers that have listed the folder; then
+    the file isn't checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -47,28 +47,28 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """The name of the segment in error messages."""
+        """The segment's name in error messages."""
         return str(self.path)
 
     @property
     def size(self) -> int:
-        """The size of the file in bytes. Raises LogPathError if the file is gone."""
+        """The current size of the file in bytes. Raises LogPathError if the file is gone."""
         return self.status().st_size
 
     def status(self) -> os.stat_result:
-        """Return the status of the file. Raises LogPathError if the file is gone."""
+        """Return the `stat` result of the file. Raises LogPathError if the file is gone."""
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
-        """Open the file, or only the part of it before `self.end`. Raises LogPathError."""
+        """Open the file for reading up to `self.end`. Raises LogPathError."""
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the file, or one of its index files, including the modification time. Raises OSError, LogPathError."""
+        """Copy the segment file or an index file, with its modification time. Raises OSError, LogPathError."""
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
-        """Open an index file, in order to read single entries. Raises LogPathError."""
+        """Open an index file to read single entries. Raises LogPathError."""
         return index_lookup(path, layout)
 
     def batches(
@@ -80,11 +80,11 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches, starting with the one that contains `start_offset`, or the first one after it.
+        """Yield the batches, starting with the one that contains `start_offset`, or else the next one.
 
-        Makes one pass, with one batch in memory at a time. Raises LogError at the first invalid batch. With `partial`,
-        a truncated last batch is left out. If `skip` is given, it is called with the error of each invalid part
-        instead: bytes that are not a batch, and records of a batch from the first invalid one on.
+        Only one batch is in memory at a time. With `partial`, a truncated last batch is left out. Raises LogError at
+        the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once
+        for bytes that aren't a batch, and once for the records of a batch from the first invalid record on.
         """
         for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
@@ -98,7 +98,7 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield the same batches as `batches`, each with its position in the file: (position, batch)."""
+        """Yield (position in the file, batch) for each batch that `batches` yields."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
@@ -108,7 +108,7 @@ class Segment:
                 yield from without_damage(scan, position, skip, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
-        """Return the offset after the last batch, using only headers. None if the segment has no batches."""
+        """Return the offset after the last batch, or None if there are no batches. Reads only batch headers."""
         with self.opened() as data:
             last = None
             for span in Scan(self.name, data, format).spans():
@@ -116,11 +116,10 @@ class Segment:
             return None if last is None else last + 1
 
     def position_of(self, scan: Scan, offset: int) -> int:
-        """Return the position of the first batch that contains this offset or a later one.
+        """Return the position of the first batch that contains `offset` or a higher offset.
 
-        The index serves only as a hint. A damaged index, or the index of another segment, must not hide records, so its
-        position is used only if a whole batch begins at that position, with a base offset at or below the requested
-        one.
+        A wrong index must not hide records. So its position is used only if a whole batch begins there, and if that
+        batch's base offset is not above `offset`.
         """
         start = 0
         try:
@@ -135,13 +134,13 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # reading from that position raises the error, or skips a truncated batch
+            pass  # the caller reads from `start` on, and handles the error
         return start
 
     # ------------------------------------------------------------ index files
 
     def beside(self, kind: str) -> Path | None:
-        """Return the path of the segment's file of this kind (index, timeindex, txnindex, snapshot), or None."""
+        """Return the path of the segment's file of a kind (index, timeindex, txnindex or snapshot) if it exists."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
@@ -150,7 +149,7 @@ class Segment:
         return path if path.is_file() else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """Return the last `.index` entry at or before an offset, by default the very last one. None if there is none.
+        """Return the last `.index` entry at or below `offset` (by default, the last entry), or None.
 
         Reads only a few entries. Raises LogError.
         """
@@ -164,13 +163,13 @@ class Segment:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The `.index` file; None if it does not exist. Raises LogError."""
+        """The entries of the `.index` file; None if it does not exist. Raises LogError."""
         path = self.beside("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The `.timeindex` file; None if it does not exist. Raises LogError."""
+        """The entries of the `.timeindex` file; None if it does not exist. Raises LogError."""
         path = self.beside("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 

@@ -1,4 +1,4 @@
-"""Count what a segment contains: formats, codecs, producers, and the range of its offsets and timestamps."""
+"""Compute statistics of a segment: batches by format and codec, records, producers, offset and timestamp ranges."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _COUNTS: Final = (
 
 
 class SegmentStat:
-    """The counts for one segment, or for several segments after calls of `add`."""
+    """The statistics of one segment, or of several segments after calls of `add`."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -61,7 +61,7 @@ class SegmentStat:
             setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts under their JSON names. For `producers`, that is how many there are."""
+        """Return the statistics under their JSON names. `producers` is the number of producers, not their ids."""
         return {
             "file": self.file,
             "bytes": self.bytes,
@@ -93,9 +93,9 @@ def stat(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> SegmentStat:
-    """Count what a segment contains. `tell` is called with the number of bytes read since its last call.
+    """Compute the statistics of a segment. `skip` works as in `Segment.batches`. Raises LogError.
 
-    `skip` is as for `Segment.batches`. Raises LogError.
+    `tell` is called with the number of bytes read since its last call.
     """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
@@ -120,7 +120,7 @@ def stat(
 
 
 def _count(found: SegmentStat, batch: RecordBatch) -> None:
-    """Count the records of a batch. If native code can't do it, read them one by one."""
+    """Add the records of a batch to the statistics, in native code if possible."""
     together = totals(batch)
     if together is not None:
         found.records += together.records

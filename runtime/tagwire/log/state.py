@@ -5,7 +5,7 @@
     sharePartitions  __share_group_state   delivery state of share groups
     cluster          __cluster_metadata    topics, brokers, configurations ...; from the newest snapshot on
 
-The partitions of a topic hold different keys, so they are joined into one state.
+The partitions of a topic have no keys in common, so their states are joined.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -47,13 +47,13 @@ def state(
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> dict[str, Any]:
-    """Return the state of the internal topics among these partitions as JSON values; ignore other topics.
+    """Return the state of internal topics as JSON values. Partitions of other topics are ignored.
 
-    Sensitive values are hidden (`tagwire.sensitive`). The keys are `groups`, `transactions`, `sharePartitions` and
-    `cluster`, each only if its topic is among the partitions. `format` is as for `tagwire.records.read_batches`, and
-    `skip` as for `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a
-    known message, and the record is left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError
-    if a partition is given twice (two replicas).
+    The keys are `groups`, `transactions`, `sharePartitions` and `cluster`, each only if its topic is among the
+    partitions. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in `tagwire.records.read_batches`,
+    and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known message are left out, as in Kafka's
+    own loaders, and `unknown` is called with the error of each. Raises LogError, FormatError, and LogPathError if there
+    are two replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))
@@ -70,15 +70,12 @@ def state_json_text(
     skip: Skip | None = None,
     unknown: Skip | None = None,
 ) -> str:
-    """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, but without converting each message to a dict.
-
-    Takes the arguments of `state` and raises the same errors.
-    """
+    """Return `json.dumps(state(...), indent=2, ensure_ascii=False)`, but faster. Raises the same errors as `state`."""
     return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell, skip, unknown)))
 
 
 class _Reading(NamedTuple):
-    """The options for reading the batches and their records."""
+    """The options for reading batches and records, as in `state`."""
 
     registry: "Registry"
     formats: FormatSet
@@ -92,7 +89,7 @@ class _Reading(NamedTuple):
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
-    """Return the state of each given topic under its name, as nested dicts and lists for `tagwire.log.state_json`."""
+    """Return the states by name (see `STATES`), as nested dicts and lists for `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
     seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:
@@ -130,9 +127,10 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report a partition whose first records are missing: its state is incomplete, unless a snapshot contains them.
+    """Report a partition whose first records are missing, so that its state would be incomplete.
 
-    Records below the log's start offset were deleted on purpose, but in the metadata log only after a snapshot.
+    That isn't so if the records were deleted on purpose: below the log's start offset, or in the metadata log, before a
+    snapshot.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():
@@ -160,7 +158,7 @@ def entries(
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
-    """Yield the batches of the newest snapshot, then those of the segments after it."""
+    """Yield the batches of the newest snapshot, and then those of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch
@@ -179,7 +177,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
-    """Yield each entry with its offset, and with the producer if it belongs to a transaction."""
+    """Yield (offset, entry, producer id if the entry belongs to a transaction, otherwise None)."""
     registry, limits = reading.registry, reading.limits
     for segment, position, batch in batches:
         producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control

@@ -1,7 +1,7 @@
 """Convert a state (dicts and lists that contain messages) to JSON values or a JSON string.
 
-A large state consists mostly of messages. Their JSON comes from `to_json_text`, because the native engine writes it
-without making dicts.
+For the string, messages are written with `Message.to_json_text`, which is fast because it creates no dicts. A large
+state consists mostly of messages.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _MEMBER: Final = "\n" + " " * _INDENT
 
 @dataclass(frozen=True, slots=True)
 class StateMessage:
-    """A message in a state, and its version. Sensitive values are hidden, because a state is a report, not a copy."""
+    """A message in a state, with its version. Sensitive values are hidden."""
 
     message: Any
     version: int
@@ -53,7 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether any values of the message are hidden or left out."""
+        """Return whether `to_json_text` of the message can't be used: values are hidden, or replaced from `ahead`."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -63,7 +63,7 @@ class StateMessage:
 
 
 def state_values(tree: Any) -> Any:
-    """Convert dicts and lists with `StateMessage`s to values for `json.dumps`."""
+    """Convert nested dicts and lists with `StateMessage` objects to values for `json.dumps`."""
     if isinstance(tree, StateMessage):
         return tree.to_json()
     if isinstance(tree, dict):
@@ -84,9 +84,9 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """Return the members of an object as JSON, without the braces and the last line break."""
+    """Return the members of a JSON object as indented lines, without the braces and the last line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # safe, because JSON strings contain no line breaks
+    return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
 
 
 @lru_cache
@@ -100,7 +100,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member, which is on a line of its own, from the JSON of an object."""
+    """Remove a member from the text of a JSON object. The member must be on a separate line."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

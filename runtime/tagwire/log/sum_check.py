@@ -1,7 +1,9 @@
-"""Check whether what may be a batch has a wrong checksum, without reading all of its bytes.
+"""Find out quickly whether the checksum of a possible batch is wrong, without reading all of its bytes.
 
-Only the header and the checksum are checked. A wrong checksum raises the same error as reading the batch would; other
-errors are found when the batch is read.
+After damage, every position is tried as the beginning of a batch, and each may claim the rest of the file as a batch.
+Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
+follows from the checksums of two prefixes of the file. So the file is read only once, and the checksums of the prefixes
+are kept, one for each block.
 """
 
 from array import array
@@ -14,17 +16,6 @@ from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
 from tagwire.wire.checksums import POLYNOMIALS, extended
 
-# Compute checksums of ranges of a file, in a time that does not grow with the size of the range.
-#
-# After damage, every position is tried as the beginning of a batch, and each may claim the rest of the file as a batch.
-# Computing every checksum in full would therefore take minutes for a few megabytes.
-# But CRCs are linear: the checksum of a range follows from the checksums of two prefixes of the file.
-# So the file is read only once, and the checksum of each prefix that consists of whole blocks is kept.
-#
-# If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
-# The arithmetic is in GF(2) modulo the polynomial, with the lowest power in the highest bit.
-# Source: zlib's crc32_combine.
-
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
@@ -34,7 +25,12 @@ _X: Final = 1 << 30
 
 
 class RangeSums:
-    """Computes the checksums of any ranges of a file, with one algorithm."""
+    """Computes CRCs of ranges of a file, in a time that does not grow with the size of the range.
+
+    If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
+    The arithmetic is in GF(2) modulo the polynomial, with the lowest power in the highest bit. Source: zlib's
+    crc32_combine.
+    """
 
     def __init__(self, data: Bytes, algorithm: str) -> None:
         self._data = data
@@ -46,7 +42,7 @@ class RangeSums:
         """Element n is x to the power of the number of bits in n blocks."""
 
     def of(self, start: int, end: int) -> int:
-        """Return the checksum of the bytes from `start` up to, but not including, `end`."""
+        """Return the checksum of the bytes from `start` up to `end`, which is excluded."""
         if end - start <= _DIRECT:
             return extended(self._algorithm, 0, self._data[start:end])
         first, last = -(-start >> _BLOCK_BITS), end >> _BLOCK_BITS
@@ -86,7 +82,7 @@ _WIDTH: Final = 4
 
 
 class _Wrong(NamedTuple):
-    """A wrong checksum, and its position in the header."""
+    """A wrong checksum: its position in the header, the value there, and the right value."""
 
     at: int
     size: int
@@ -96,7 +92,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """Computes the checksums of one file, to check whether batches may begin at given positions."""
+    """Checks the checksums of possible batches in one file."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -104,9 +100,9 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if a wrong checksum shows that no batch of these formats begins at a position.
+        """Raise the LogError of a wrong checksum if it is wrong in all of `formats`, which fit the batch's magic byte.
 
-        A format in which the batch's length is impossible is ignored, because reading the batch rejects it anyway.
+        A format in which the batch's length is impossible is ignored, because reading the batch rejects it.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
@@ -119,9 +115,10 @@ class SumCheck:
             refuse(self._file, "TWL105", position, found, "one of them")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
-        """Return whether length and checksum allow a batch of one of these formats at a position.
+        """Return whether the length and the checksum fit a batch of one of these formats at a position.
 
-        `header` has the first bytes there. Never raises, because crafted bytes can make every position a candidate.
+        `header` contains the bytes at that position. Doesn't raise errors, because crafted bytes could make every
+        position a candidate, and errors are slow.
         """
         left = len(self._data) - position
         for each in formats:
@@ -136,9 +133,9 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return the checksum that should be in the header at `position` but is not; None if it is right or unknown.
+        """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
 
-        `behind` is where the length ends in `header`.
+        `behind` is the index in `header` after the length.
         """
         if place is None:
             return None
@@ -152,7 +149,7 @@ class SumCheck:
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
     def _fault(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
-        """Return the error for a wrong checksum; None if the checksum is right or can't be computed."""
+        """Return the LogError for a wrong checksum; None if the checksum is right or can't be computed."""
         positions = format.header_positions
         found = positions.length(header, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):

@@ -1,7 +1,7 @@
-"""Decode the records of Kafka's internal topics as messages. Each record states its version.
+"""Decode the records of Kafka's internal topics as messages. Each record contains its type and version.
 
-The registry is an argument, because the runtime does not import generated packages; `tagwire_messages.registry` has
-every version of these records.
+Callers pass a registry, because the runtime does not import generated packages. `tagwire_messages.registry` has every
+version of these messages.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,7 +31,7 @@ _KEYED: Final = ("group", "transaction", "share")
 
 
 class Entry(NamedTuple):
-    """The message in a record of an internal topic."""
+    """A record of an internal topic, decoded to messages."""
 
     name: str
     """The message's name. A key and its value have the key's name without "Key"; a marker has its type."""
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
         return self.key is not None and self.value is None
 
     def to_json(self) -> dict[str, Any]:
-        """Return type, version, key and value. In a tombstone, version and value are null."""
+        """Return a dict with type, version, key and value. For a tombstone, version and value are None."""
         key = None if self.key is None else self.key.to_json(self.key.VERSIONS.highest)
         if self.value is None:
             return {"type": self.name, "version": None, "key": key, "value": None}
@@ -66,9 +66,9 @@ class Entry(NamedTuple):
 def decode_entry(
     record: Record, log: str, registry: "Registry", *, is_control: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Entry:
-    """Decode a record of a log ("group", "transaction", "share", "cluster", "remote-log").
+    """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Decodes strictly. Raises UnsupportedVersionError, and DecodeError, whose offset is that in the key or the value.
+    Raises UnsupportedVersionError, and DecodeError with an offset in the key or the value.
     """
     if is_control:
         return _marker(control_record(record, registry))
@@ -93,9 +93,9 @@ def entry_at(
     is_control: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Entry:
-    """Like `decode_entry`, for a record of the batch at `position` in a file. All errors are raised as LogError.
+    """Decode a record as in `decode_entry`, but raise all errors as LogErrors for the batch at `position` in `file`.
 
-    Errors are to be expected: other releases of Kafka, and other programs, may leave unknown records in these topics.
+    Errors are not unusual: other releases of Kafka, and other programs, may write unknown records to these topics.
     """
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)

@@ -1,7 +1,7 @@
-"""Check logs against the rules: every file with its problems and their positions.
+"""Check the files of logs against the rules in `tagwire.log.rules`, and report all problems with their positions.
 
-One pass over each segment, with one batch in memory, checks its batches, records and index files. After damage,
-checking continues with the next whole batch (`tagwire.log.damage`).
+The batches, records and index files of a segment are checked in one pass, with one batch in memory at a time. After
+damage, checking continues with the next whole batch (`tagwire.log.damage`).
 """
 
 from collections.abc import Callable, Iterator
@@ -50,10 +50,7 @@ Tell = Callable[[int], None]
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Check a single segment and its indexes, without the rest of the partition.
-
-    `tell` is as for `verify_partition`.
-    """
+    """Check a single segment and its indexes, without the rest of the partition. Arguments as in `verify_partition`."""
     rules = BatchRules([])
     yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 
@@ -61,10 +58,10 @@ def verify_segment(
 def verify_partition(
     partition: Partition, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
+    """Check every file of a partition that a broker would read. `format` works as in `tagwire.records.read_batches`.
 
     If a running broker compacts or deletes segments meanwhile, the partition is read again, and only problems that
-    still exist are reported. It is also a problem if a segment between others has disappeared. `tell`, if given, is
+    still exist are reported. If a segment has disappeared from the middle of the log, that is a problem, too. `tell` is
     called with the number of segment bytes read since the last call.
     """
 
@@ -78,7 +75,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # the error is reported when the file itself is checked
+    except (LogError, LogPathError):  # `_others` reports the error
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -91,7 +88,7 @@ def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | No
 
 
 def verify_directory_files(directory: Path) -> Iterator[FileReport]:
-    """Check the checkpoints and properties of a log folder, if there are any."""
+    """Check the checkpoints and properties in a log folder, if there are any."""
     for name, read in _FILES.items():
         if (path := directory / name).is_file():
             yield _report(path, read)
@@ -101,8 +98,6 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
 
 
 class _Verifier:
-    """Checks one partition, segment by segment in order."""
-
     def __init__(self, rules: BatchRules, format: Any, limits: Limits, tell: Tell | None) -> None:
         self.rules = rules
         self.format = format
@@ -160,14 +155,14 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
-    """Report TWL223 if the index lacks the transaction that was aborted by the marker in this batch."""
+    """Report TWL223 if the transaction index does not contain a transaction that is aborted by this batch."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield Problem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
-    """Convert a read error to a problem, whose message includes the byte range that is skipped, if any."""
+    """Convert an error to a problem. Its message also names the skipped range of bytes, if there is one."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:
@@ -176,7 +171,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 
 
 def unread(path: Path, error: LogPathError, position: int) -> Problem:
-    """Return the problem of a file that can't be read beyond a position."""
+    """Return the problem (TWL100) of a file that can't be read from `position` on."""
     return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
 
 
@@ -185,7 +180,7 @@ def _fault(path: Path, error: LogError | LogPathError) -> Problem:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file. It is 0 if the file is gone, because brokers may remove files at any time."""
+    """Return the size of a file, or 0 if a broker has removed it meanwhile."""
     try:
         return path.stat().st_size
     except OSError:
@@ -210,7 +205,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check that only reads a file. The problems it finds are the errors that reading raises."""
+    """Return a check that reads a file and finds no problems, unless `read` raises an error."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

@@ -1,8 +1,8 @@
-"""Measure what another format would change about logs: the bytes, uncompressed and compressed, and the time.
+"""Measure the effect of another format on logs: bytes before and after compression, and conversion time.
 
-A fair comparison changes only one thing, so both sides are encoded again and compressed with the same library, batch by
-batch: `before` in the batch's own format (or in `against`), `after` in the new format. The current size of the files is
-counted separately (`bytes`). Nothing is written.
+For a fair comparison, each batch is encoded and compressed twice with the same library: `before` in its own format (or
+in `against`), and `after` in the new format. The current size of the files is counted separately (`bytes`). Nothing is
+written.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_a
 
 
 class Kind(NamedTuple):
-    """The properties that batches must share to be counted together."""
+    """The properties of batches that are counted together."""
 
     topic: str
     format: str
@@ -38,7 +38,7 @@ def fill_of(records: int) -> str:
 
 
 class Measure:
-    """Measurements of one kind of batch, in bytes unless stated otherwise."""
+    """The measurements of one kind of batch, in bytes unless stated otherwise."""
 
     __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
 
@@ -83,12 +83,12 @@ class Measure:
 
     @property
     def saved_unpacked(self) -> int:
-        """Bytes saved without compression."""
+        """Bytes saved before compression."""
         return self.unpacked_before - self.unpacked_after
 
     @property
     def saved_packed(self) -> int:
-        """Bytes saved if batches are compressed with the same codec as before."""
+        """Bytes saved after compression with the same codec."""
         return self.packed_before - self.packed_after
 
     @property
@@ -115,11 +115,9 @@ class Measure:
 
 
 class WhatIf:
-    """Measures logs by kind of batch.
+    """Measures logs, separately for each kind of batch. Raises FormatError for an unknown format.
 
-    The result of `conversion` is compared with the current format, or with `against`.
-
-    Raises FormatError for an unknown format.
+    The result of `conversion` is compared with each batch's current format, or with the format `against`.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:
@@ -129,7 +127,7 @@ class WhatIf:
         self.losses = LossReport()
 
     def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
-        """Measure a segment; `tell` is called with the number of bytes read since the last call. Raises LogError."""
+        """Measure a segment. `tell` is called with the number of bytes read since the last call. Raises LogError."""
         pieces = self.conversion.pieces(segment)
         while True:
             begun = process_time()
@@ -141,7 +139,7 @@ class WhatIf:
                 tell(piece.source_bytes)
 
     def merge(self, other: "WhatIf") -> None:
-        """Add the measures and losses of other logs."""
+        """Add the measurements and losses of `other`."""
         for kind, measure in other.measures.items():
             self.measures.setdefault(kind, Measure()).add(measure)
         self.losses.merge(other.losses)
@@ -188,11 +186,11 @@ class WhatIf:
         self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
-        """Return the sum over all kinds."""
+        """Return the sum of all measurements."""
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the measures, added up for kinds with the same `name`. If there are none, return one empty measure."""
+        """Return the sums of all measurements by `name(kind)`; an empty Measure under "" if there are none."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -200,7 +198,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Ignore a loss, because it is reported by another conversion of the same batch."""
+    """Ignore a loss that another conversion of the same batch reports."""
 
 
 def _header(batch: RecordBatch) -> int:

@@ -1,11 +1,12 @@
-"""A folder that appears only when it is complete. Every command that writes partitions uses it.
+"""Write a folder that appears only when it is complete. Every command that writes partitions uses this module.
 
-The folder is filled under another name next to its target and then renamed. Its files are flushed to disk first: if a
-rename survived a power failure and the files did not, half a partition would look like a whole one.
+The folder is filled under a temporary name next to its target, and then renamed. Its files are flushed to disk first,
+because after a power failure, an incomplete partition could otherwise look like a complete one.
 
-Each run fills its own folder, and renaming does not replace a folder that has files, so if two runs have the same
-output, one of them fails and nothing is lost. A lock stops the second run at its start, before it does useless work.
-Leftovers of a killed run are removed by the next run that gets the lock on the same machine.
+Each run fills a separate folder, and renaming does not replace a folder that has files. So if two runs have the same
+target, one of them fails, and nothing is lost. A lock makes the second run fail at its start, before it does useless
+work. It is only an optimization, because some file systems don't support locks. The leftovers of a killed run are
+removed by the next run on the same machine that gets the lock.
 """
 
 import os
@@ -21,23 +22,18 @@ from uuid import uuid4
 
 from tagwire.log.errors import LogPathError
 
-# A lock file next to an output, so that only one process writes the output at a time.
-#
-# The file contains the name of the process that holds the lock, for the error message of a second process.
-# A killed process leaves the file behind, but not the lock, so the next run can lock the file again.
-# Some file systems don't support locks, so writers must also be correct without one.
-
 
 def host() -> str:
-    """Return the name of this machine, in a form that is allowed in file names."""
+    """Return the name of this machine, without characters that file names can't contain."""
     return socket.gethostname().replace(os.sep, "-") or "unknown"
 
 
 @contextmanager
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
-    """Claim `target` for this process, create its parent folder, and yield whether a lock is held.
+    """Lock `target` for this process, and yield whether it is locked: false if the file system has no locks.
 
-    If another process holds the lock, wait for it if `waits` is true, or else raise a LogPathError that names the
+    Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
+    lock. If another process has the lock, waits for it with `waits`; otherwise raises a LogPathError that names the
     process. Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
@@ -59,7 +55,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """Open the lock file and lock it. Returns its handle, and whether it is locked."""
+    """Open the lock file and lock it. Return (file descriptor, whether it is locked)."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -79,11 +75,11 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # the previous holder has removed this file; try again, as there may be a new one
+        os.close(handle)  # the process that had the lock has removed the file; try again with a new file
 
 
 def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
-    """Lock the file; return False without lock support. Raises BlockingIOError if another process has the lock."""
+    """Lock the file. Return False if locks aren't supported. Raises BlockingIOError if another process has the lock."""
     try:
         flock.flock(handle, flock.LOCK_EX | (0 if waits else flock.LOCK_NB))
     except BlockingIOError:
@@ -94,7 +90,7 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Return whether the path still leads to the open file."""
+    """Return whether the open file still exists under its path."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -113,13 +109,13 @@ _PARTIAL: Final = ".partial"
 
 @contextmanager
 def whole_folder(target: Path) -> Generator[Path]:
-    """Yield a folder to fill. If the block succeeds, the folder becomes `target`; otherwise it is removed.
+    """Yield a temporary folder to fill. If the block succeeds, rename it to `target`; otherwise remove it.
 
     Raises LogPathError if the target exists, can't be written, or is being written by another process.
     """
     refuse_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # another process may have just finished writing the target
+        refuse_existing(target)  # another process may have written it before this one got the lock
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
@@ -138,13 +134,13 @@ def whole_folder(target: Path) -> Generator[Path]:
 
 
 def refuse_existing(target: Path) -> None:
-    """Raise LogPathError if the target exists."""
+    """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
         raise LogPathError(f"{target}: already exists; nothing is overwritten")
 
 
 def publish(made: Path, target: Path) -> None:
-    """Give a folder its final name. Raises OSError, or LogPathError if a nonempty folder has taken that name."""
+    """Rename a finished folder to `target`. Raises OSError, or LogPathError if there is a nonempty folder already."""
     try:
         made.rename(target)
     except OSError as error:
@@ -164,7 +160,7 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def on_disk(path: Path) -> None:
-    """Flush a file or folder to disk. Folders are skipped on systems that can't flush them."""
+    """Flush a file or folder to disk. Does nothing for folders on systems that can't flush folders."""
     if os.name == "nt":
         return
     number = os.open(path, os.O_RDONLY)

@@ -1,7 +1,7 @@
 """Write segments with new indexes.
 
-As with the default settings of brokers, an index has an entry for the first batch after every 4096 bytes. A time index
-has one more entry at its end.
+As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes. A time index has
+one more entry at its end.
 """
 
 from pathlib import Path
@@ -20,19 +20,20 @@ _VERSION: Final = Struct(">h")
 
 
 def index_kinds(segment: Segment) -> set[str]:
-    """Return the kinds of index to write for a copied segment.
+    """Return the kinds of index to write for a copy of a segment.
 
-    There is no time index if the segment comes from a broker that is too old for timestamps.
+    If the segment has an offset index but no time index, it comes from a broker without timestamps, so neither has its
+    copy.
     """
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 
 class SegmentWriter:
-    """Writes a segment to a folder, together with the indexes of these `kinds` (index, timeindex, txnindex).
+    """Writes a segment to a folder, with indexes of the given `kinds` (index, timeindex, txnindex).
 
-    As a context manager, it writes the indexes if the block succeeds. An empty transaction index is not written.
-    Callers with more open segments than file handles can `pause` one, which closes its file until the next batch.
+    Used as a context manager: the indexes are written at the end of the block, if it succeeds. An empty transaction
+    index is not written. `pause` closes the file until the next batch, for callers that write many segments at once.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class SegmentWriter:
         return self
 
     def pause(self) -> None:
-        """Close the file for now; `append` opens it again."""
+        """Close the file until the next call of `append`, which opens it again."""
         self._file.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -66,7 +67,7 @@ class SegmentWriter:
             self._end()
 
     def append(self, seen: Seen) -> None:
-        """Write a batch whose records have been read. Offsets must ascend."""
+        """Write a batch, and add index entries for it. Offsets must ascend."""
         batch = seen.batch
         data = batch.encode()
         if batch.max_timestamp > self._latest[0]:
@@ -105,7 +106,10 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
-    """Compute the transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
+    """Return the bytes of a segment's transaction index. `transactions` has the state after the previous segment.
+
+    Raises LogError.
+    """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):
         if batch.is_transactional or batch.is_control:
