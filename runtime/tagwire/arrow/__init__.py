@@ -1,13 +1,13 @@
-"""Messages as Arrow columns: decode and encode whole columns of bytes, without an object for each message.
+"""Decode a column of encoded messages to Arrow columns, and encode it again, without an object for each message.
 
-    schema(C, 8)                          the Arrow type of a message in one version or several
+    schema(C, 8)                          return the Arrow type of message class C in version 8
     decode_column(data, C, 8)             convert a column of bytes to a column of structs
     encode_column(structs, C, 8)          convert a column of structs to a column of bytes
 
-Columns are exchanged with any library that has the Arrow PyCapsule interface (pyarrow, polars, duckdb, nanoarrow); none
-of them is required. A field in a column equals the attribute of a decoded object: same checks, same defaults, same
-errors. The native engine works directly from the plan of a version and releases the GIL. Without the native engine,
-columns are made from message objects, which needs pyarrow.
+Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
+nanoarrow; none of them is required. Columns have the same values as the attributes of decoded objects, with the same
+checks, defaults and errors. The native engine releases the GIL. Without it, columns are made from message objects, which
+requires pyarrow.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def schema(
     unknown_tags: bool = True,
     wide_unsigned: bool = False,
 ) -> ArrowSchema:
-    """Return the Arrow type that `decode_column` gives for the same arguments, with `__arrow_c_schema__`.
+    """Return the Arrow type of `decode_column`'s result for the same arguments. It has `__arrow_c_schema__`.
 
-    With several versions (such as `C.VERSIONS`), the type has the fields of any of them.
+    With several versions (such as `C.VERSIONS`), the type has all fields that exist in any of them.
     Raises UnsupportedVersionError, and SchemaError for unknown fields.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
@@ -62,23 +62,23 @@ def decode_column(
 ) -> Any:
     """Decode a column of encoded messages to a column of structs. Nulls stay null.
 
-    `data` is an Arrow array of bytes (binary, large_binary, binary_view, or
-    string) with `__arrow_c_array__`, or a chunked one with `__arrow_c_stream__`;
-    the result has the same interface. `version` is the version of all rows, or an
-    Arrow array of integers with the version of each row. With such an array, the
-    columns have the fields of `versions`, or of all the message's versions.
+    `data` is an Arrow array of binary, large_binary, binary_view or string, with
+    `__arrow_c_array__`, or a chunked array with `__arrow_c_stream__`; the result
+    has the same interface. `version` is the version of all rows, or an Arrow array
+    of integers with each row's version. In the latter case, the columns have the
+    fields of `versions`, by default of all versions of the message.
 
     `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
-    other fields are still validated. `unknown_tags=False` drops unknown tagged
-    fields. `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
-    `limits` (for each row) work as in `Message.decode`.
+    other fields are only validated. `unknown_tags=False` drops unknown tagged
+    fields. `wide_unsigned` converts uint8 to int16, uint16 to int32 and uint32 to int64.
+    `strict` and `limits` (for each row) work as in `Message.decode`.
 
     `errors` selects what happens if a row can't be decoded. "raise" raises its
     DecodeError, LimitError or UnsupportedVersionError, with the row number as `row`;
-    "null" makes the row null; "column" returns structs of two columns, `value` and
+    "null" makes the row null; "column" returns structs with two fields, `value` and
     `error`, where `error` has path, offset and reason. Raises ColumnError for an
     array of another type, for a damaged array, and for more than 2^31 - 1 elements
-    or bytes.
+    or bytes in a column.
     """
     chosen, rows = _version(message, version, versions)
     options = ColumnOptions(message, chosen, errors, _paths(fields), unknown_tags, wide_unsigned)
@@ -97,9 +97,9 @@ def encode_column(
 
     `data` is an Arrow array or stream of structs, such as a table; the result has
     the same interface. Fields that are not in the structs get their defaults.
-    Integers may have any width: each value is checked against the range of its field.
-    Lists may be large or of fixed size, strings and bytes may be large or views, and uuids
-    may be any 16-byte type. `version` and `versions` work as in `decode_column`.
+    Integers may have any width, because each value is checked against the range of its
+    field. Lists may be large or of fixed size, strings and bytes may be large or views,
+    and uuids may be any 16-byte type. `version` and `versions` work as in `decode_column`.
 
     Rejects the same values as `Message.encode`. `errors` works as in `decode_column`,
     with EncodeError instead of DecodeError. Raises ColumnError for unknown
@@ -110,7 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and the array with each row's version (None if all rows share one version)."""
+    """Return the possible versions, and the array of each row's version, or None if all rows have the same version."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(f"versions needs an array as version, but version is {version}; leave versions out")

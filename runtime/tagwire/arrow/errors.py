@@ -1,4 +1,4 @@
-"""The error for unusable columns; add row numbers to errors, or store them in a column."""
+"""The error for unusable columns. Functions that add a row number to an error, or convert it to an `error` column."""
 
 from typing import Any, TypeVar
 
@@ -8,18 +8,18 @@ E = TypeVar("E", bound=TagwireError)
 
 
 class ColumnError(TagwireError):
-    """An Arrow array that can't be used: it has the wrong type, is damaged or too long."""
+    """An Arrow array can't be used, because it has the wrong type, is damaged, or is too long."""
 
 
 def in_row(error: E, row: int) -> E:
-    """Add the row number to an error, in its message and as `row`, and return it."""
+    """Add a row number to an error's message, and as its attribute `row`. Return the error."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return the error as a dict with the fields of the `error` column."""
+    """Convert an error to a value of the `error` column: a dict with path, offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):
@@ -28,6 +28,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """Return the error for an attempt to decode a column that does not contain bytes."""
+    """Return the error for decoding an array that does not contain bytes."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

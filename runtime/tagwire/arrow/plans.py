@@ -1,4 +1,4 @@
-"""Make and cache the column decoders and encoders of messages, for the engine in use."""
+"""Create column decoders and encoders, native or pure Python, and cache them by message and options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERRORS = ("raise", "null", "column")
 
 
 class ColumnOptions(NamedTuple):
-    """Everything that determines the columns of a decoder or encoder. Hashable, so that it can be a cache key."""
+    """The options that determine a decoder or encoder. Hashable, because they are the cache key."""
 
     message: type[Message]
     versions: tuple[int, ...]
@@ -33,7 +33,7 @@ class ColumnOptions(NamedTuple):
 
 
 class ArrowSchema:
-    """An Arrow struct type, for libraries that accept `__arrow_c_schema__`. `str()` shows it."""
+    """An Arrow struct type, for libraries that accept `__arrow_c_schema__`. `str()` lists its fields."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -58,12 +58,12 @@ def schema_of(options: ColumnOptions) -> ArrowSchema:
 
 
 def decoder_of(options: ColumnOptions) -> Any:
-    """Return the column decoder. It is pure Python if the native engine is missing or can't handle a layout."""
+    """Return a column decoder, in pure Python if the native engine is missing or can't handle a layout."""
     return _decoder(engine(), options)
 
 
 def encoder_of(options: ColumnOptions) -> Any:
-    """Return the column encoder; see `decoder_of`."""
+    """Return a column encoder, in pure Python if the native engine is missing or can't handle a layout."""
     return _encoder(engine(), options)
 
 
@@ -106,7 +106,7 @@ def _encoder(engine_name: str, options: ColumnOptions) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """Return the pool of memory from released native columns. All code that makes native columns shares it."""
+    """Return the memory pool of native columns, which all decoders, encoders and log readers share."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)
@@ -117,7 +117,7 @@ def _name(options: ColumnOptions) -> str:
 
 
 def _result(value: Column, options: ColumnOptions) -> Column:
-    """Return the column of a result: plain values, or structs of value and error if `errors` is "column"."""
+    """Return the type of a result: `value`, or structs of a value and an error if `errors` is "column"."""
     if options.errors not in _ERRORS:
         raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
     return with_error(value) if options.errors == "column" else value

@@ -1,7 +1,7 @@
-"""Arrow columns in pure Python: the same columns as the native engine's, but made from message objects by pyarrow.
+"""Decode and encode Arrow columns in pure Python, with pyarrow and message objects.
 
-This module is used if the native engine is not installed or does not support a layout. It is slow, because each message
-becomes an object, and each of its fields a Python value.
+This module is used if the native engine is missing or does not support a layout. It creates the same columns, but is
+slow, because each message becomes an object.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def struct_of(column: Column, arrays: list[Any]) -> Any:
 
 
 def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
-    """Return an "arrow_array_stream" capsule of struct arrays. Each array is made only when it is requested."""
+    """Return an "arrow_array_stream" capsule that gets each struct array from `arrays` when it is requested."""
     pa = _pyarrow()
     schema = pa.schema(_type(root))
     batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)
@@ -72,8 +72,6 @@ def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
 
 
 class _Pure:
-    """The base class of the decoder and the encoder."""
-
     def __init__(self, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]) -> None:
         self.pa = _pyarrow()
         self.root = root
@@ -83,7 +81,7 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert all arrays of `data`. `row` takes a value and its version, and returns the converted value."""
+        """Convert all arrays of `data`: `rows_of(array)` lists the values, and `row(value, version)` converts each."""
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -139,10 +137,10 @@ class _Pure:
 
 
 class PureDecoder(_Pure):
-    """The pure Python counterpart of `tagwire._columns.Decoder`."""
+    """Decodes columns in pure Python, like `tagwire._columns.Decoder`."""
 
     def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> Any:
-        """Decode an Arrow array or stream of bytes to columns."""
+        """Decode an Arrow array or stream of encoded messages to columns."""
 
         def row(value: bytes, version: int) -> Any:
             message = self.message.decode(value, version, strict=strict, limits=limits)
@@ -158,7 +156,7 @@ class PureDecoder(_Pure):
 
 
 class PureEncoder(_Pure):
-    """The pure Python counterpart of `tagwire._columns.Encoder`."""
+    """Encodes columns in pure Python, like `tagwire._columns.Encoder`."""
 
     def __init__(
         self, everything: Column, root: Column, value: Column, layouts: Mapping[int, Layout], message: type[Message]
@@ -167,7 +165,7 @@ class PureEncoder(_Pure):
         self.everything = everything
 
     def encode(self, data: Any, versions: Any, errors: str) -> Any:
-        """Encode an Arrow array or stream of structs to a column of bytes."""
+        """Encode an Arrow array or stream of structs to a column of messages."""
 
         def row(value: Any, version: int) -> bytes:
             place = self.message.NAME, version
@@ -186,7 +184,7 @@ class PureEncoder(_Pure):
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
-    """Replace timestamps and durations in the type by int64, because pyarrow would convert them to datetime objects."""
+    """Replace timestamps and durations in a type with int64, because pyarrow would create datetime objects for them."""
     if pa.types.is_timestamp(type) or pa.types.is_duration(type):
         return pa.int64()
     if pa.types.is_struct(type):
@@ -198,7 +196,6 @@ def _with_numbers(pa: Any, type: Any) -> Any:
 
 
 def _type(column: Column) -> Any:
-    """Return the pyarrow type of a column."""
     pa = _pyarrow()
     if column.format == "+s":
         return pa.struct([pa.field(each.name, _type(each), each.nullable) for each in column.children])
@@ -222,12 +219,11 @@ def _type(column: Column) -> Any:
 
 
 def _unit(column: Column) -> str:
-    """Return pyarrow's name for the unit of a timestamp or duration."""
     return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
 
 
 def _width(column: Column) -> int:
-    """Return the number of bytes per value in a column of fixed-size bytes; 0 if the size varies."""
+    """Return the size of a value in a fixed-size binary column; 0 for other columns."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -242,7 +238,7 @@ def _is_text(pa: Any, type: Any) -> bool:
 
 
 def _check(pa: Any, column: Column, type: Any, path: str) -> None:
-    """Raise ColumnError if an array of this type can't hold the values of the column."""
+    """Raise ColumnError if an array of this type can't be the input for a column. `path` is the field's location."""
     types = pa.types
     if types.is_null(type):
         return
@@ -285,7 +281,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert the value of a message attribute to the value that pyarrow expects."""
+    """Convert the value of a message attribute to the value that pyarrow needs. `place` is (message, version)."""
     if value is None:
         return None
     if column.format == "+s":
@@ -301,14 +297,14 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a pyarrow value to the value of a message attribute."""
+    """Convert a value from pyarrow to the value of a message attribute. `place` is (message, version)."""
     if value is None:
         return None
     if column.format == "+s":
         made = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # the column types were checked earlier, so every name is known
+            assert child is not None  # because `_check` rejects unknown names
             setattr(made, name, _object(child, each, (*path, name), place))
         return made
     if column.format == "+l":
@@ -320,7 +316,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Call `convert` with the value. Raises EncodeError if the column or the field can't hold the result."""
+    """Return `convert(value)`. Raises EncodeError if the column or the field can't represent the value."""
     try:
         return convert(value)
     except Unfit as unfit:

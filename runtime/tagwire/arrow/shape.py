@@ -1,8 +1,8 @@
-"""The Arrow column of each message field, for one version or several.
+"""Compute the Arrow columns for the fields of a message, in one version or several.
 
-The columns form a tree of plain data, which is made from layouts. Native columns, pure Python columns and the schema
-are all made from this tree, so their types always agree. A column's value equals the attribute of a decoded object: if
-the version does not have the field, or a tagged field is absent, the value is the field's default.
+The columns form a tree, which is derived from layouts. The native code, the pure Python code and the schema all use this
+tree, so their types always agree. A column has the same values as the attribute of decoded objects: if the version does
+not have the field, or a tagged field is absent, the value is the field's default.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """Return a readable name for an Arrow type. Unknown types are shown as their C data interface format string."""
+    """Return the name of an Arrow type, given its format string in the C data interface, or the string if unknown."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
@@ -63,7 +63,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and the value for messages that do not have the field."""
+    """A column: its name, its Arrow type, and the default for messages that do not have the field."""
 
     __slots__ = ("children", "cls", "default", "format", "is_dictionary", "name", "nullable", "wire")
 
@@ -94,11 +94,11 @@ class Column:
         """The wire type that converts values to Arrow's; None if no conversion is needed."""
 
     def child(self, name: str) -> "Column | None":
-        """Return the child with this name, or None."""
+        """Return the child column with this name, or None."""
         return next((child for child in self.children if child.name == name), None)
 
     def walk(self) -> Iterator["Column"]:
-        """Yield this column and all columns in it, each before its children."""
+        """Yield this column and its descendants, each before its children."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -132,7 +132,7 @@ ERROR: Final = Column(
 
 
 def with_error(value: Column) -> Column:
-    """Return a struct column with a value and an error per row. Exactly one of them is set, unless the row is null."""
+    """Return a struct column of a value and an error, of which one is set. For a null in the input, neither is set."""
     return Column("", "+s", children=(value, ERROR))
 
 
@@ -147,7 +147,7 @@ class Selection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "Selection | None":
-        """Return the part of the selection inside the field `name`; None if the field is not selected at all."""
+        """Return the selection inside the field `name`, or None if the field is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]
@@ -159,16 +159,16 @@ class Selection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Raise SchemaError for a path to an unknown field."""
+        """Raise SchemaError if a path begins with a field that isn't one of `names`. `owner` is the struct's name."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} here{near(first, names)}")
 
 
 def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:
-    """Return the column for a message. `structs` holds its layout in each possible version.
+    """Return the column for a message. `structs` has the message's root layout in each possible version.
 
-    Raises SchemaError if the selection has unknown fields, or if a field's type differs between these versions.
+    Raises SchemaError if the selection has unknown fields, or if a field has different types in these versions.
     """
     return _struct(name, structs, selection, nullable=True, default=None)
 
@@ -185,9 +185,9 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 
 
 def _names(structs: list[StructLayout]) -> list[str]:
-    """Return the names of all fields that the struct has in any of these versions, in spec order."""
+    """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct from a schema that was built at run time has no class
+    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct built at run time has no class
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
 
@@ -231,7 +231,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # the field may be a struct or an array in some of the versions, and a primitive in others
+        format = str(type)  # a struct or an array here, but another type in another version
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -172,7 +172,6 @@ def summarize(
     return found
 
 
-
 def modified_ms(segment: Segment) -> int:
     """Return when a segment's file was last modified, in milliseconds since 1970."""
     return segment.status().st_mtime_ns // 1_000_000

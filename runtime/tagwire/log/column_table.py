@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log. `value` gets the value from a `Record`, or from a `RecordBatch` if all its records share it."""
+    """A column of a log. `value` is a function of a `Record`, or of a `RecordBatch` if its records share the value."""
 
     __slots__ = ("of_header", "source", "value")
 

@@ -178,7 +178,6 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
         position = end
 
 
-
 class IndexLookup(Sequence[tuple[int, ...]]):
     """Finds single entries of an `.index` or `.timeindex` by bisection. Offsets are relative to the base offset.
 

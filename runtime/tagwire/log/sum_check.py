@@ -100,7 +100,7 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise the LogError of a wrong checksum if it is wrong in all of `formats`, which fit the batch's magic byte.
+        """Raise LogError if the checksum of the batch at `position` is wrong in each of its possible `formats`.
 
         A format in which the batch's length is impossible is ignored, because reading the batch rejects it.
         """

@@ -1,8 +1,8 @@
-"""Paths to fields, checked against a message class: `brokers[].host`.
+"""Parse paths to fields, such as `brokers[].host`, and check them against a message class.
 
-A path names attributes of the data classes, separated by dots. `[]` after an array enters its elements. All paths
-together form a tree, in which paths with the same first names share nodes (`Step`). The tree guides the traversal of
-the bytes, and is the same for all versions.
+A path consists of attribute names, separated by dots. `[]` after an array enters its elements. All paths of a selection
+form a tree, in which paths that begin alike share nodes (`Step`). Reading and rewriting follow this tree, which is the
+same for all versions.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 
 class SelectionError(TagwireError, ValueError):
-    """A path does not exist in the message, or two paths can't be selected together."""
+    """A path does not exist in the message, or two paths overlap."""
 
 
 class NoPathError(SelectionError):
-    """A string can't be a path in any message."""
+    """A string does not have the form of a path."""
 
 
 class Step:
-    """A field that paths lead through, or end at.
+    """A node in the tree of paths: a field at which a path ends, or through which paths lead to other fields.
 
-    With `each`, paths enter the elements of the array; with `is_row`, each element is a row. `column` is the number of
-    the path that ends here, or None; `columns` has the numbers of all paths that lead here. `steps` has the next steps,
-    by attribute name.
+    With `each`, the paths enter the elements of an array; with `is_row`, each of these elements is a row. `column` is
+    the number of the path that ends here, or None. `columns` has the numbers of all paths through this node. `steps`
+    has the child nodes by attribute name.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
@@ -52,11 +52,11 @@ class Step:
 
 
 class Paths:
-    """The paths of a selection.
+    """The paths of a selection, as the tree `root`.
 
-    `root` is the tree of their steps. `way` leads to the innermost array that all paths enter: its elements are the
-    rows. If there is no such array, or with `whole`, the message is the only row. `fields` has the field table row of
-    each path's last field.
+    `way` has the steps to the innermost array that all paths enter; its elements are the rows. If there is no such
+    array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the last field
+    of each path.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
@@ -84,7 +84,7 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            # An array itself has no fields, only its elements do.
+            # Only the elements of an array have fields, not the array itself.
             owner = field.struct if field.type.count("[]") == each else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
@@ -120,7 +120,7 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """Return the field that a step of a path names. `owner` is None if the step before it has no fields."""
+    """Return the FieldRow of the field `name` in `owner`, which is None if the preceding field is not a struct."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:
@@ -153,6 +153,6 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
 def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
     for step in way:
-        assert owner is not None  # only the last field of a path may be one without fields
+        assert owner is not None  # only the last step of a path may lead to a value without fields
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
     return owner if way else None

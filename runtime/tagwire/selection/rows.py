@@ -1,6 +1,6 @@
-"""Get and change rows of values in a decoded message. This is the reference behavior for selections.
+"""Get and change the selected values of a decoded message, as rows. The pure engine uses this module for selections.
 
-The native engine reads the same rows without decoding the message; the pure engine uses this module.
+It also defines the correct results for the native engine, which reads the same rows without decoding the message.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ Row = tuple["Any", ...]
 
 
 class _Drop:
-    """The type of the constant `DROP`."""
-
     def __repr__(self) -> str:
         return "tagwire.DROP"
 
     def __reduce__(self) -> str:
-        return "DROP"  # so that unpickling gives the same object
+        return "DROP"  # unpickle as this module's DROP, because it is compared with `is`
 
 
 DROP: Final = _Drop()
@@ -32,7 +30,7 @@ DROP: Final = _Drop()
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
-    """Return the rows of a message. There is one for each element of the shared array, with a value for each path."""
+    """Return the rows of a message: one for each element of the array in `paths.way`, with a value for each path."""
     owners: list[Any] = [message]
     for step in paths.way:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]
@@ -42,7 +40,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Return the value that the steps lead to: None if a null is on the way, and a list if they enter an array."""
+    """Return the value at the end of the steps: None inside a null, and a list if the steps enter an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -56,9 +54,8 @@ def _value(owner: Any, line: list[Step]) -> Any:
 class Changes:
     """The changes to the rows of one message.
 
-    `rows` has the values that were read, `new` has new values or DROP for each row, and `appended` has the elements to
-    add. All are tuples. The lists in rows that `function` gets are copies, so modifying one in place counts as a
-    change, too.
+    `rows` has the values that were read, `new` the new values of each row (or DROP), and `appended` the elements to
+    append. `function` gets copies of lists, so that a list modified in place counts as changed.
     """
 
     def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
@@ -71,7 +68,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` to get the new values of each row, and make the elements to append."""
+        """Call `function` for each row, and create the elements to append. Return `new` and `appended`."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.behind for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -99,7 +96,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: the given row if it is an element, else a new element with its values."""
+        """Return the element to append: `row` if it is already an element, otherwise a new element with its values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
@@ -126,37 +123,36 @@ class Changes:
                 owner = None if owner is None else getattr(owner, step.name)
             if owner is not None:
                 setattr(owner, line[-1].name, value)
-            elif value is not None:  # None is fine, because fields inside a null are read as None
+            elif value is not None:  # None is allowed, because fields inside a null are read as None
                 path = ".".join(step.name for step in line)
                 self._refuse(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
         return made
 
     def _refuse(self, reason: str) -> NoReturn:
-        """Raise EncodeError for a change that is not possible."""
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
 
 
 def row_of(result: Any, width: int) -> Row | None:
-    """Return a function's result as a row: a tuple with a value for each path. None if it has another form."""
+    """Convert the result of a rewrite function to a tuple of `width` values, or return None if that isn't possible."""
     if width == 1:
         return (result,)
     return tuple(result) if isinstance(result, tuple | list) and len(result) == width else None
 
 
 def misfit(result: Any, width: int) -> str:
-    """Explain why `row_of` returned None for a result."""
+    """Return the reason why `row_of` returned None, for an error message."""
     found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
     return f"expected a tuple of {width} values or tagwire.DROP from the function, got {found}"
 
 
 def _thawed(value: Any) -> Any:
-    """Return a value that callers may modify, in which lists are copies."""
+    """Return a value in which lists are replaced by copies, which the caller may modify."""
     return list(map(_thawed, value)) if type(value) is list else value
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return the new value, with tuples in place of lists wherever the old value has lists."""
+    """Return the new value with tuples instead of the lists that `_thawed` has copied."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -1,7 +1,7 @@
-"""`tagwire.select`: read or rewrite chosen fields of encoded messages.
+"""Read or rewrite selected fields of encoded messages: `tagwire.select`.
 
-A selection is made once, for all versions of a message. A plan for each version is made when the version is first used,
-and never changes, so threads can share the selection.
+A selection is valid for all versions of a message. The native plan for a version is made when the version is first used,
+and never changes, so threads can share a selection.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def select(message: type[Message], *paths: str) -> Selection:
-    """Select fields of a message class, in order to read or rewrite them in encoded messages of any version.
+    """Select fields of a message class, to read or rewrite them in encoded messages of any version.
 
     A path consists of attribute names, with `[]` after an array to enter its elements:
     `topics[].partitions[].leader_id`. Raises SelectionError for a path that no version has, and for paths that overlap.
 
-    The rows are the elements of the innermost array that all paths enter. If there is no such array, the message is the
-    only row. With one path, a row is its value; with several, a tuple of their values. If a path enters another array
-    inside a row, its value is a list with an item for each element.
+    There is a row for each element of the innermost array that all paths enter. If there is no such array, the message
+    is the only row. With one path, a row is a value; with several, it is a tuple of values. If a path enters another
+    array inside a row, its value is a list with one item for each element.
     """
     if not paths:
         raise SelectionError(f"{message.NAME}: give one path or more")
@@ -52,18 +52,19 @@ class Selection:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths, in the order of the values in a row."""
+        """The paths, in the same order as the values of a row."""
         return self._paths.texts
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row (`FieldRow`) of each path's last field."""
+        """The `FieldRow` (from the message's field table) of each path's last field."""
         return tuple(self._paths.fields)
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path, return the version of the struct that contains its last field.
+        """Return, for each path, the version of the struct that contains its last field.
 
-        Shared structs have their own versions.
+        It differs from the message's version if the struct is shared between messages, because such structs have
+        versions of their own.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:
@@ -80,10 +81,10 @@ class Selection:
         return select, (self.message, *self.paths)
 
     def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of the message from `offset` to the end of `data` (any bytes-like object).
+        """Return the rows of the message from `offset` to the end of `data`, which is any bytes-like object.
 
-        The whole message is checked as strictly as by `Message.decode`, with the same errors. Values are the same as
-        well: a field that the version does not have has its default. Fields inside a null are None. Raises DecodeError,
+        The whole message is checked, and the errors and values are the same as with `Message.decode`. A field that the
+        version does not have is its default, and a field inside a null is None. Raises DecodeError,
         UnsupportedVersionError.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
@@ -106,14 +107,15 @@ class Selection:
         offset: int = 0,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return `data` with new values. `function(*row)` returns them, or `tagwire.DROP` to remove the row.
+        """Return `data` with new values for the selected fields.
 
-        Everything else is copied byte for byte, including unknown tagged fields; lengths, counts and sizes are adapted.
-        With one path the function returns the value, with several a tuple. `append` has rows to add at the end of the
-        array: each is an element, or the values for a new element.
+        `function(*row)` returns a row's new values (one value, or a tuple if there are several paths), or
+        `tagwire.DROP` to remove the row's element. `append` has rows to add at the end of the array: each is an
+        element, or the values for a new element. All other fields are copied byte for byte, including unknown tagged
+        fields; lengths and counts are adapted.
 
         Raises the errors of `read`, and EncodeError for a value that the version can't represent. A new value for a
-        field that the version does not have is rejected, or dropped if the field is `ignorable`.
+        field that the version does not have raises EncodeError, or is ignored if the field is `ignorable`.
         """
         buf = as_bytes(data)
         changes = Changes(self._paths, version, function, append)
@@ -133,7 +135,7 @@ class Selection:
         return made
 
     def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Reject new values that together break a rule, such as that of a union. Single values were checked before."""
+        """Raise EncodeError if the new values, each of which is valid, break a rule over several fields."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:
@@ -143,7 +145,6 @@ class Selection:
     def _plan(self, version: int) -> Choosing | None:
         """Return the native engine's plan for a version, or None if there is none."""
         if version not in self._plans:
-            # If several threads got here at once, they all use the first plan.
             self._plans.setdefault(version, self._made(version))
         return self._plans[version]
 

@@ -1,9 +1,9 @@
-"""Put new values into encoded bytes, by layout. Everything that is not on the path to a change is copied.
+"""Put new values into an encoded message, following its layout, and copy all other bytes.
 
-The bytes were read strictly, so they are valid. This module reads them again with the new values of the rows. Values
-are written by the same writer that encodes messages, so `encode` and this module reject the same values. Counts and
-sections of tagged fields are adjusted. As in `encode`, a tagged field is left out if it gets its default; it is
-inserted if it was absent and gets another value.
+The caller has read the message strictly, so it is valid. This module reads it again, together with the new values of
+the rows. New values are written by the same writer that encodes messages, so the same values are rejected. Counts and
+tag sections are adjusted. As in `encode`, a tagged field is removed if its new value is the default, and inserted if
+it was absent and its new value is not the default.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["spliced"]
 
 @without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
-    """Return `buf` with the changes in the message that begins at `offset`. Raises EncodeError."""
+    """Return `buf` with `changes` applied to the message that begins at `offset`. Raises EncodeError."""
     splicer = _Splicer(layout, buf, offset, changes, limits)
     splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
     splicer.copy(len(buf))
@@ -42,7 +42,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """Copies the input in one pass, replacing values. All input before `copied` has already been handled."""
+    """Reads the input once, and copies it to `out` with new values. The input before `copied` is already in `out`."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -54,7 +54,7 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Copy the input up to `to`, except what has been copied already."""
+        """Copy the input from `copied` up to `to`."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 
@@ -67,7 +67,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Splice a struct: its fields on the paths through `step` get new values."""
+        """Copy a struct, with new values for the fields at or below the children of `step`."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -84,7 +84,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Reject new values for fields that this version does not have, under the same rules as `encode`."""
+        """Raise EncodeError for new values in fields that this version does not have, by the same rules as `encode`."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -109,7 +109,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Replace the value at the current position."""
+        """Read the value at the current position, and write the new value instead unless it is unchanged."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -117,7 +117,7 @@ class _Splicer(LayoutReader):
             self.writer.value(type, new, self.out)
 
     def refuse_in_null(self, step: Step, cells: Cells) -> None:
-        """Reject a change to a value inside a struct or array, because that is null."""
+        """Raise EncodeError if a value inside a null struct or array is to be changed."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
@@ -126,7 +126,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ arrays
 
     def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
-        assert type.length is not None  # all arrays in messages have a count
+        assert type.length is not None  # arrays without a count exist only in record formats
         start = self.pos
         count = self.length(type.length)
         if step.is_row:
@@ -140,7 +140,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Splice the array whose elements are the rows."""
+        """Copy the array whose elements are the rows, with changed, dropped and appended elements."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
@@ -177,7 +177,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def refuse_other_count(self, count: int, new: Any) -> None:
-        """Reject a list that does not have one value per element, as the other fields of a new element are unknown."""
+        """Raise EncodeError unless `new` has a value for each element, because other elements can't be created."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
@@ -188,7 +188,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ tagged fields
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """Splice the tagged fields of a struct. If one of them changes, the whole section is written anew."""
+        """Copy the tagged fields of a struct, or write the whole section again if one of them changes."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}
@@ -219,7 +219,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each entry. At each yield, the reader is positioned at the entry's data."""
+        """Yield the tag and size of each entry, with the reader at the beginning of the entry's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -229,7 +229,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """Return the new data of a tagged field that is present, or None to leave the field out."""
+        """Return the new data of a tagged field that is present, or None to remove the field."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -249,7 +249,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """Return the data of a tagged field that was absent, or None if it should stay absent."""
+        """Return the data of a tagged field that was absent, or None if it remains absent."""
         value = self.made(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 
@@ -259,7 +259,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return the value of a field that is not in the input: its default, with a row's new values put into it."""
+        """Return the new value of a field that is not in the input: its default, changed by a row's new values."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:
@@ -277,13 +277,13 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value stays the same. The original is read again, as callers may modify a struct in place."""
+    """Return whether a value is unchanged. A struct is compared with the input, because it may be modified in place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the values of one element, old and new, by path; empty if the rows are inside this element."""
+    """Return the old and new values of one array element, by path number; empty if rows are inside the element."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 
