@@ -6,8 +6,8 @@
 
 Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
 nanoarrow; none of them is required. Columns have the same values as the attributes of decoded objects, with the same
-checks, defaults and errors. The native engine releases the GIL. Without it, columns are made from message objects, which
-requires pyarrow.
+checks, defaults and errors. The native engine releases the GIL. Without it, pyarrow is required, and columns are made
+from message objects.
 """
 
 from __future__ import annotations

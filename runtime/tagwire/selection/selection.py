@@ -1,7 +1,7 @@
 """Read or rewrite selected fields of encoded messages: `tagwire.select`.
 
-A selection is valid for all versions of a message. The native plan for a version is made when the version is first used,
-and never changes, so threads can share a selection.
+A selection is valid for all versions of a message. The native plan for a version is made when the version is first
+used, and never changes, so threads can share a selection.
 """
 
 from __future__ import annotations

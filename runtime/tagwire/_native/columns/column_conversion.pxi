@@ -7,7 +7,7 @@ stored in the columns.
 
 
 cdef class Conversion:
-    """Base class of Decoder and Encoder. Results go to the column `value` of `results`, errors to its other column."""
+    """Base class of Decoder and Encoder. `value` is the column of `results` that receives the converted rows."""
 
     cdef Shape results
     cdef Table table
@@ -27,10 +27,10 @@ cdef class Conversion:
         """Store the input and the options in `d`. Return an object that owns the memory to which `d` points."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows from `row[0]` on. Return 0, or the error code of the first rejected row, now in `row[0]`."""
+        """Convert the rows from `row[0]` on. Return 0, or a row's error code with the row's number in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Convert a row that the C loop rejected with the interpreter, which may raise an error."""
+        """Convert a row with the interpreter, because the C loop rejected it. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
         """Convert all rows. `versions` is an Arrow array with each row's version, or None if there is one version."""
@@ -109,7 +109,7 @@ cdef class Decoder(Conversion):
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # also accept string arrays
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # read strings as bytes
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options

@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the array of versions for each array in `rows`, or a None for each if `versions` is None."""
+    """Return the array of versions for each array in `rows`; if `versions` is None, return a list of Nones."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

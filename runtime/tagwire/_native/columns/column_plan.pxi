@@ -1,4 +1,4 @@
-"""Build the plans for the C loops over columns: plans as in plan.h, in which a field's `slot` is a column index."""
+"""Build the plans for the C loops over columns: the engine's plans (plan.h), in which each `slot` is a column index."""
 
 cdef enum:
     DEEPEST_COLUMNS = 100  # maximum nesting of structs, because the C functions are recursive
@@ -121,7 +121,7 @@ cdef int64_t at_most(object limit) except? -1:
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the exception for an error code that invalid bytes or values can't cause, such as TW_NO_MEMORY."""
+    """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit that was exceeded."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

@@ -15,7 +15,7 @@ typedef struct {
     const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
     const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
     int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* for decoding: limits for each row */
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
     int tried;                     /* for decoding: 0 means that the interpreter decodes all rows, not C */

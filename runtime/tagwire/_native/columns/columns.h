@@ -60,7 +60,7 @@ typedef struct {
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */
-    int64_t size, room;  /* bytes of `data` in use; bytes of `data` allocated */
+    int64_t size, room;  /* the used and the allocated size of `data`, in bytes */
     int64_t nulls;       /* number of nulls; counted when the frame is completed */
 } tw_buffers;
 
@@ -131,7 +131,7 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* Allocate memory for a total of `needed` values in each column of a level. */
+/* Allocate the memory that tw_reserve needs. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
 /* Make room for a total of `needed` values in each column of a level. */

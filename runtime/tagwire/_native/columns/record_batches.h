@@ -25,7 +25,7 @@ typedef struct {
     const tw_crc32c_tables *crc32c, *crc32;
     int64_t slots[TW_SLOTS];
     const uint8_t *spans[TW_SLOTS]; /* if `slots[N]` is the size of a bytes item, `spans[N]` is its address */
-    int flag;             /* the last tombstone bit read, for formats with such a bit */
+    int flag;             /* whether the last record is a tombstone, if the format marks tombstones with a bit */
 } tw_record_reader;
 
 typedef struct {
@@ -74,11 +74,11 @@ typedef struct {
     int32_t is_magic2;       /* whether records have the layout of magic 2 (see tw_is_magic2) */
     int32_t is_message;      /* whether a batch is a single message, as in magic 0 and 1; it may be a wrapper */
     int32_t leaves_wrappers; /* whether Python must decompress wrappers even if only headers are read */
-    int32_t is_relative;     /* whether offsets in a wrapper are relative, and its own is that of its last message */
+    int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
-    /* slots of the batch header that contain these numbers, or -1 if the format doesn't have them */
+    /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers of the record plan, or -1 */
+    int32_t offset_base, timestamp_base, timestamp_scale; /* registers for these inputs of records, or -1 */
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* attribute bits that must not be set in a wrapper */
     int64_t least;           /* minimum size of an encoded record, in bytes */
@@ -89,7 +89,7 @@ typedef struct {
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* `size`: end of the bytes at `data`; `end`: no batch is read from this position on */
+    int64_t size, end;       /* positions: the end of the bytes at `data`, and the end of the range to read */
     int64_t position;        /* position of the open batch, or of the next batch if none is open */
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
@@ -118,7 +118,7 @@ int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size);
  * wrapper must not produce any rows. Return 0, TW_UNCLEAR, or an error code. */
 int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size);
 
-/* Read batches until the loop must stop. Return the tw_halt, or an error code for the batch at `position`. */
+/* Read batches until the loop must stop. Return a tw_halt value, or an error code for the batch at `position`. */
 int tw_walk_batches(tw_batches *b);
 
 #endif

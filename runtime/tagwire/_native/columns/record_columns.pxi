@@ -156,7 +156,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set the registers for numbers that records take from their batch header, such as the base offset."""
+        """List the registers that receive numbers from the batch header, such as the base offset."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and headers_only and self.c.is_message:  # a wrapper's header doesn't contain it
+            if name == "base_offset" and headers_only and self.c.is_message:  # a wrapper's header lacks it
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1

@@ -5,14 +5,14 @@
 
 #include "columns/record_walk_impl.h"
 
-/* Compute a constant's value for the open batch. Return 1, or 0 if it is null. */
+/* Compute the value of a constant column for the open batch. Return 1, or 0 if it is null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* in range, because reading the header has checked the bits */
+        *x = c->words[*x]; /* the index is in range, because reading the header has checked the bits */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -42,7 +42,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* Store a constant's value in the rows from `first` up to `end`. The caller has made room for them. */
+/* Store the value of a constant column in the rows from `first` up to `end`. The caller has made room for them. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Assign the plans to magic bytes. Raises NotNative if a magic byte doesn't identify each format."""
+        """Assign the plans to magic bytes. Raises NotNative if C can't find a batch's format by its magic byte."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions
@@ -106,7 +106,7 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # may exceed 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # it may exceed 64 bits
 
     # ------------------------------------------------------------ rows
 
