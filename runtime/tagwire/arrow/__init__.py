@@ -1,4 +1,4 @@
-"""Decode a column of encoded messages to Arrow columns, and encode it again, without an object for each message.
+"""Decode encoded messages to Arrow columns, and encode columns to messages, without an object for each message.
 
     schema(C, 8)                          return the Arrow type of message class C in version 8
     decode_column(data, C, 8)             convert a column of bytes to a column of structs

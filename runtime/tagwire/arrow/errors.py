@@ -1,4 +1,4 @@
-"""The error for unusable columns. Functions that add a row number to an error, or convert it to an `error` column."""
+"""ColumnError, and functions that add a row number to an error or convert it to a value of the `error` column."""
 
 from typing import Any, TypeVar
 

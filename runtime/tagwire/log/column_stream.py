@@ -83,10 +83,11 @@ def columns(
 def arrays_between(
     scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
 ) -> Iterator[Any]:
-    """Yield arrays with the records of the batches that begin at or after `start` and before `end`, in bytes.
+    """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
-    A batch must begin at `start`. Records below `first_offset` are left out, and with `cut_off`, also a truncated batch
-    at the end of the file. Raises LogError at an invalid batch, after yielding the rows before it.
+    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out, and with
+    `cut_off`, also a truncated batch at the end of the file. Raises LogError at an invalid batch, after yielding the
+    rows before it.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -218,7 +219,10 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of `files` as arrays: (segment, first offset or None, whether it is last). Raises LogError."""
+        """Yield the rows of `files` as arrays. Each file is (segment, offset at which to start, whether it is last).
+
+        Raises LogError.
+        """
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:

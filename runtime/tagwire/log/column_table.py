@@ -1,4 +1,4 @@
-"""Tables of the Arrow columns of a log. Each row has a column's name, its Arrow type, and the source of its values.
+"""Define the Arrow columns of a log in tables: a row has a column's name, its Arrow type, and the source of its values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
 native engine reads their values directly from the bytes (`Source`). If it can't do that, Python takes the same values
@@ -159,7 +159,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the record headers: if they are needed, keys have one type in all formats."""
+    """Return whether native code can read the headers. If they are requested, all formats must have one key type."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -272,7 +272,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return `records` with the columns added from which messages are decoded, unless it already has them."""
+        """Return `records` plus any missing columns that are needed to decode the messages."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
@@ -281,7 +281,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return the columns of `root`, taken from `array`, except the last one: the messages decoded from `array`."""
+        """Return an array with the columns of `root`: those in `array`, and a last column with the decoded messages."""
         if native:
             from tagwire._columns import with_message
 

@@ -44,7 +44,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with their fact bits, for native code; None if the caller must use `is_last`."""
+        """Return a batch's records with fact bits (see `tagwire.records.moving`); None if `is_last` must be used."""
         ...
 
 
@@ -70,7 +70,7 @@ class KeyMap:
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Return None, because the caller must use `is_last`."""
+        """Return None, so that the caller uses `is_last`."""
 
     def last_offsets(self) -> "LastOffsets":
         """Return the offsets without the keys, to save memory."""
@@ -202,7 +202,7 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment. Without a delete horizon in the format, `modified_ms` decides about its tombstones."""
+        """Begin a segment. If the format has no delete horizon, `modified_ms` decides whether tombstones are kept."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:

@@ -11,7 +11,8 @@ All skipped bytes are reported.
 The last offset before the damage may be wrong, too, because no checksum covers the base offset. So a candidate at or
 below that offset is also accepted if it begins a run of adjacent batches with ascending offsets that reaches a batch
 above that offset, or the end of the file. A run inside the value of a damaged record breaks off, because the record's
-header count follows the value. In formats whose records end with their value, only higher offsets are accepted.
+header count follows the value. In formats whose records end with their value, or if the file ends in zeros, this test
+is impossible, so only higher offsets are accepted.
 """
 
 from collections.abc import Iterator

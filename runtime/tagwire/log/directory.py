@@ -102,7 +102,7 @@ class LogDirectory:
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """For each log whose first records were deleted, the first offset that was not."""
+        """The start offset of each log whose first records were deleted."""
         return self._offsets("log-start-offset")
 
     @property

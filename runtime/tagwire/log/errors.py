@@ -86,7 +86,7 @@ def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoRe
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """Convert a DecodeError to a LogError for this file, with `position` added to its offset. Keep a LogError."""
+    """Convert a DecodeError to a LogError for `file`, adding `position` to its offset. Return a LogError unchanged."""
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError

@@ -29,7 +29,7 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check the entries about which the next batch decides."""
+        """Check the entries whose validity can be decided with the next batch, `seen`."""
         raise NotImplementedError
 
     def end(self) -> None:

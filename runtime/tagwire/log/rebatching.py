@@ -220,7 +220,7 @@ class _Group:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
         if self.format.records is not None:  # in v0 and v1, only messages have offsets
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        elif self.first.timestamp_type == "append":  # only a wrapper can store both timestamps
+        elif self.first.timestamp_type == "append":  # only a wrapper keeps the producer's timestamps
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)

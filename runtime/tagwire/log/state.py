@@ -129,8 +129,8 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
     """Report a partition whose first records are missing, so that its state would be incomplete.
 
-    That isn't so if the records were deleted on purpose: below the log's start offset, or in the metadata log, before a
-    snapshot.
+    Records that were deleted on purpose are not missing: those below the log's start offset or, in the metadata log,
+    those before a snapshot.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():

@@ -22,8 +22,8 @@ _VERSION: Final = Struct(">h")
 def index_kinds(segment: Segment) -> set[str]:
     """Return the kinds of index to write for a copy of a segment.
 
-    If the segment has an offset index but no time index, it comes from a broker without timestamps, so neither has its
-    copy.
+    A segment with an offset index but no time index comes from a broker without timestamps, so its copy gets no time
+    index either.
     """
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}

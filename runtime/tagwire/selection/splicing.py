@@ -67,7 +67,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Copy a struct, with new values for the fields at or below the children of `step`."""
+        """Copy a struct, with new values for the fields on the paths through `step`."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):

@@ -147,7 +147,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # signals the end of the stream, unless an array is exported below
+    out.release = NULL  # means the end of the stream, unless an array is exported below
     try:
         array = next(pull.arrays, None)
         if array is not None:

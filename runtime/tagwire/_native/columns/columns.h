@@ -41,7 +41,7 @@ typedef struct {
     uint8_t is_signed;   /* for integer columns: whether the type is signed */
     uint8_t null_default;
     int32_t width;       /* width of a value in bytes; 0 if it varies */
-    int32_t end;         /* the column's descendants end before this index in the table */
+    int32_t end;         /* table index after the column's last descendant */
     int32_t level;
     int32_t inner;       /* for list columns: the level of the list elements */
     int64_t size;        /* size of `value` in bytes */
@@ -52,7 +52,7 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* from this index on, all validity bits are still set */
-    int32_t first, end;  /* range of table indexes with the level's columns and those of nested lists */
+    int32_t first, end;  /* the level's columns and their descendants are at the indexes from `first` up to `end` */
 } tw_level;
 
 typedef struct {

@@ -64,7 +64,7 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the slots that are derived from a batch header's items, such as the last offset. Return TW_UNTRIED, so that
+/* Compute the slots that are derived from a batch header's fields, such as the last offset. Return TW_UNTRIED, so that
  * Python handles the batch, if a result needs more than 64 bits. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {

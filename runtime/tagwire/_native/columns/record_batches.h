@@ -13,10 +13,10 @@
 
 typedef struct tw_sink tw_sink;
 struct tw_sink {
-    int32_t column;       /* column that receives the item, or -1 */
-    int32_t slot;         /* index in `slots` of tw_record_reader at which the item is stored, or -1 */
+    int32_t column;       /* column in which the field is stored, or -1 */
+    int32_t slot;         /* index in tw_record_reader.slots at which the field is stored, or -1 */
     int32_t null_number;  /* whether the number -1 is stored as null */
-    const tw_sink *inner; /* for arrays: one sink for each item of an element */
+    const tw_sink *inner; /* for arrays: one sink for each field of an element */
 };
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     tw_frame *frame;
     const tw_crc32c_tables *crc32c, *crc32;
     int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS]; /* if `slots[N]` is the size of a bytes item, `spans[N]` is its address */
+    const uint8_t *spans[TW_SLOTS]; /* if `slots[N]` is the size of a bytes field, `spans[N]` is its address */
     int flag;             /* whether the last record is a tombstone, if the format marks tombstones with a bit */
 } tw_record_reader;
 
@@ -47,8 +47,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that exist in every format. While a batch header is read, its N items have the slots 0 to N - 1, and the slots
- * of tw_batch_slot follow. */
+/* Slots that exist in every format. While a batch header is read, its N fields have the slots 0 to N - 1, and the
+ * slots of tw_batch_slot follow. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -78,7 +78,7 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers for these inputs of records, or -1 */
+    int32_t offset_base, timestamp_base, timestamp_scale; /* registers with these numbers for reading records, or -1 */
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* attribute bits that must not be set in a wrapper */
     int64_t least;           /* minimum size of an encoded record, in bytes */
@@ -89,7 +89,7 @@ typedef struct {
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* positions: the end of the bytes at `data`, and the end of the range to read */
+    int64_t size, end;       /* file positions: `size` is the end of the bytes at `data`, `end` is where to stop */
     int64_t position;        /* position of the open batch, or of the next batch if none is open */
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
@@ -104,7 +104,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* whether Python must handle a batch whose base offset isn't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* a frame's maximum rows and bytes, and its current bytes */
+    int64_t most_rows, most_bytes, bytes; /* a frame's row limit, its byte limit, and its current bytes */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

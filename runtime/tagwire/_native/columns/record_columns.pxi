@@ -1,10 +1,10 @@
 """Build the plan of a record format for the loop in record_batches.c, which reads batches into columns.
 
-The loop reads headers and records with the engine's own plans. This file adds a sink for each item: the column or slot
-in which the item is stored. A column with one value per batch is a constant, computed from the batch header.
+The loop reads headers and records with the engine's own plans. This file adds a sink for each field: the column or slot
+in which the field is stored. A column with one value per batch is a constant, computed from the batch header.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # filled in by the next two lines, then never changed
+cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -58,7 +58,7 @@ cdef class RecordPlan(Owner):
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return the sinks for a batch header: item N is stored in slot N."""
+        """Return the sinks for a batch header, whose field N is stored in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -66,7 +66,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return sinks that discard the items of a struct. Raises NotNative if the C loop can't read the struct."""
+        """Return sinks that discard the fields of a struct. Raises NotNative if the C loop can't read the struct."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -135,7 +135,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # the columns for which this format has no field
+        for column in columns.values():  # the columns left over, for which this format has no field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -198,7 +198,8 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            if name == "base_offset" and headers_only and self.c.is_message:  # a wrapper's header lacks it
+            # A wrapper's header does not contain the base offset of its messages.
+            if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
             c.number = -1

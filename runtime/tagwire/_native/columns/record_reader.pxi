@@ -106,7 +106,7 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # it may exceed 64 bits
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # clamped to int64
 
     # ------------------------------------------------------------ rows
 
@@ -121,7 +121,7 @@ cdef class RecordColumns:
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # so that `data[position]` works
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # so that C code can index the data by file position
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
             with nogil:

@@ -1,7 +1,8 @@
 /* Read batch headers and records into columns, with the plans that also decode objects (plan.h, framing.h).
  *
- * A sink is the destination of an item: a column, a slot (a variable for the loop over batches), both, or neither. All
- * items are checked, even those without a sink. Functions return 0 or an error code; the caller removes rejected rows.
+ * A sink is the destination of a field: a column, a slot (a variable for the loop over batches), both, or neither. All
+ * fields are checked, even if they are not stored. Functions return 0 or an error code; the caller removes rejected
+ * rows.
  */
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
@@ -84,7 +85,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* Store the value of an item that is absent from a struct: `framing->absent` for numbers, otherwise null. */
+/* Store the value of a field that is absent from a struct: `framing->absent` for numbers, otherwise null. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -149,7 +150,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes was given by an earlier item. */
+/* Read a value whose size in bytes was given by an earlier field. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -165,7 +166,7 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Check a number against the rules of its item, and store it. */
+/* Check a number against the rules of its field, and store it. */
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
     w->r.known[framing->keep] = x;
@@ -199,7 +200,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* Read an item that may have rules: a condition for its presence, a checksum, or a size given by another item. */
+/* Read a field that may have rules: a condition for its presence, a checksum, or a size given by another field. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -223,7 +224,7 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     return tw_sink_number(f->framing, k, w, at, x);
 }
 
-/* Read the items of a struct, and store item N in `sinks[N]`. */
+/* Read the fields of a struct, and store field N in `sinks[N]`. */
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
