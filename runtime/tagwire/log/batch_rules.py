@@ -85,7 +85,7 @@ class BatchRules:
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read and check the records. A problem's position is that of the outermost batch around the record."""
+        """Read and check the records. Problems have the position of the outermost batch that contains the record."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -183,7 +183,7 @@ class Transactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Return the state at the end of the next segment, which was read separately with the state `later`."""
+        """Combine this state with `later`, the state of the next segment, which was read separately."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

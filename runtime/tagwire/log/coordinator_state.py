@@ -56,7 +56,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return the fields of the key, followed by those of the value, as one message."""
+        """Return the state for the JSON output: the members of the key, followed by those of the value."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 

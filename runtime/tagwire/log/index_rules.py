@@ -127,7 +127,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222: each entry has an abort marker. Keeps the entries for the check of TWL223 in `verify`."""
+    """Checks TWL222: each entry has an abort marker. `verify` uses `entries_left` to check TWL223."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

@@ -88,7 +88,7 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Return a nonnegative entry number for an index that may be negative. Raises IndexError."""
+        """Convert an entry number that may be negative to a nonnegative one. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:

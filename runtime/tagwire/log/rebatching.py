@@ -218,7 +218,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # in v0 and v1, only messages have offsets
+        if self.format.records is not None:  # v0 and v1 store offsets only in messages
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         elif self.first.timestamp_type == "append":  # only a wrapper keeps the producer's timestamps
             changes["compression"] = self.first.compression

@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* a map column, whose keys are column +2 and whose values are column +3 */
+    if (s->unknown_slot >= 0) { /* a map column, followed by its entries (+1), keys (+2), values (+3) */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -35,7 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a non-empty tag section, or an optional buffer (its form in drafts). Absent tagged fields get their defaults. */
+/* Read a non-empty tag section, or an optional buffer (KIP-482 draft). Absent tagged fields get their defaults. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;

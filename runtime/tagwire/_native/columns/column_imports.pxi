@@ -198,7 +198,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the array of versions for each array in `rows`; if `versions` is None, return a list of Nones."""
+    """Return a list with an array of versions for each array in `rows`, or only Nones if `versions` is None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -45,7 +45,7 @@ typedef struct {
     int32_t level;
     int32_t inner;       /* for list columns: the level of the list elements */
     int64_t size;        /* size of `value` in bytes */
-    const uint8_t *value; /* the column's default, encoded as in its buffers */
+    const uint8_t *value; /* the column's default, in the form in which buffers store it */
 } tw_column;
 
 typedef struct {

@@ -11,33 +11,43 @@
 
 #define TW_SLOTS 64
 
+/* Where a field of a batch header or record is stored: in the column `column`, in the reader's slot `slot`, in both, or
+ * (if both are -1) nowhere. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks
+ * for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
-    int32_t column;       /* column in which the field is stored, or -1 */
-    int32_t slot;         /* index in tw_record_reader.slots at which the field is stored, or -1 */
-    int32_t null_number;  /* whether the number -1 is stored as null */
-    const tw_sink *inner; /* for arrays: one sink for each field of an element */
+    int32_t column;
+    int32_t slot;
+    int32_t null_number;
+    const tw_sink *inner;
 };
 
+/* Reads batch headers and records. If the sink of a field has a slot N, the number is stored in `slots[N]`; for a string
+ * or bytes, the size is stored there, and the address in `spans[N]`. `r.known` has the registers (see framing.h). In
+ * formats that mark tombstones with a bit, `flag` is that bit of the last record. */
 typedef struct {
-    tw_reader r;          /* `r.known` contains the registers (see framing.h) */
+    tw_reader r;
     tw_frame *frame;
     const tw_crc32c_tables *crc32c, *crc32;
     int64_t slots[TW_SLOTS];
-    const uint8_t *spans[TW_SLOTS]; /* if `slots[N]` is the size of a bytes field, `spans[N]` is its address */
-    int flag;             /* whether the last record is a tombstone, if the format marks tombstones with a bit */
+    const uint8_t *spans[TW_SLOTS];
+    int flag;
 } tw_record_reader;
 
+/* A column with the same value for all records of a batch. The value is `number`, or, if `slot` is not -1, the bits
+ * `mask` of that slot (all bits if `mask` is 0), shifted right by `shift`. For bits with named values, `words` converts
+ * the value to an index into the column's dictionary. The column gets null if the value is -1 and `null_number` is set,
+ * or if the slot `test` is not -1 and lacks a bit of `needed` or has a bit of `unless`. */
 typedef struct {
     int32_t column;
-    int32_t slot;           /* slot that contains the value, or -1 if the value is `number` */
-    int32_t test;           /* slot that is tested with `needed` and `unless`, or -1 if there is no test */
-    int32_t null_number;    /* whether the value -1 is stored as null */
+    int32_t slot;
+    int32_t test;
+    int32_t null_number;
     int64_t number;
-    int64_t mask;           /* the bits of the slot that contain the value; 0 means all bits */
+    int64_t mask;
     uint8_t shift;
-    int64_t needed, unless; /* store null unless slot `test` has all bits of `needed`, and no bit of `unless` */
-    const int32_t *words;   /* for bits with named values: the dictionary index of each value's name */
+    int64_t needed, unless;
+    const int32_t *words;
 } tw_constant;
 
 enum tw_halt {
@@ -78,7 +88,7 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers with these numbers for reading records, or -1 */
+    int32_t offset_base, timestamp_base, timestamp_scale; /* registers of `record` for these numbers, or -1 */
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* attribute bits that must not be set in a wrapper */
     int64_t least;           /* minimum size of an encoded record, in bytes */
