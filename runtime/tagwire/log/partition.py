@@ -171,7 +171,10 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield (segment, whether to search it for the offset), from the segment that may contain the offset on."""
+        """Yield (segment, is_first) for the segments from the one that may contain `offset` on.
+
+        Only the first of them must be searched for the offset.
+        """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
         for number, segment in enumerate(self.segments[first:]):

@@ -12,8 +12,8 @@
 #define TW_SLOTS 64
 
 /* Where a field of a batch header or record is stored: in the column `column`, in the reader's slot `slot`, in both, or
- * (if both are -1) nowhere. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks
- * for the fields of its elements. */
+ * (if both are -1) nowhere. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the
+ * sinks for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -22,9 +22,9 @@ struct tw_sink {
     const tw_sink *inner;
 };
 
-/* Reads batch headers and records. If the sink of a field has a slot N, the number is stored in `slots[N]`; for a string
- * or bytes, the size is stored there, and the address in `spans[N]`. `r.known` has the registers (see framing.h). In
- * formats that mark tombstones with a bit, `flag` is that bit of the last record. */
+/* Reads batch headers and records. If the sink of a field has a slot N, the number is stored in `slots[N]`; for a
+ * string or bytes, the size is stored there, and the address in `spans[N]`. `r.known` has the registers (see
+ * framing.h). In formats that mark tombstones with a bit, `flag` is that bit of the last record. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
