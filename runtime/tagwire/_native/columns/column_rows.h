@@ -22,9 +22,9 @@ typedef struct {
 } tw_conversion;
 
 typedef struct {
-    tw_frame *frame;           /* the frame of the result columns */
+    tw_frame *frame;
     tw_buffers *out;           /* the column in `frame` that receives the encoded bytes */
-    const tw_column *columns;  /* the message's columns */
+    const tw_column *columns;
     const tw_source *sources;  /* for each column of the message: the array or constant that provides its values */
 } tw_emitter;
 

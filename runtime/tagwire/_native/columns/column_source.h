@@ -32,7 +32,7 @@ struct tw_source {
     const uint8_t *data;
     const void **buffers;   /* for views: all buffers of the array; the data buffers start with the third */
     int64_t data_count;     /* for views: the number of data buffers */
-    const tw_source *child; /* for lists: the source of their elements */
+    const tw_source *child;
 };
 
 /* Convert a value's index in the source to its index in the array's buffers. */

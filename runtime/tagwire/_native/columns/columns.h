@@ -38,7 +38,7 @@ enum tw_column_fault {
 typedef struct {
     uint8_t kind;
     uint8_t nullable;
-    uint8_t is_signed;   /* for integer columns: whether the type is signed */
+    uint8_t is_signed;
     uint8_t null_default;
     int32_t width;       /* width of a value in bytes; 0 if it varies */
     int32_t end;         /* table index after the column's last descendant */
@@ -75,7 +75,7 @@ struct tw_column_frame {
     tw_frame **words;    /* for each column: a frame with the dictionary to which its values refer, or NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
     tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
-    tw_frame *next;      /* the next frame in the pool's list */
+    tw_frame *next;      /* linked list of the frames in the pool */
     int64_t bytes;       /* total size of the buffers, set while the frame is in the pool */
 };
 

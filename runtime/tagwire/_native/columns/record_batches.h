@@ -81,7 +81,7 @@ typedef struct {
     int32_t constants_count, inputs_count, idle_count;
     int32_t tombstone;       /* column that shows whether a record is a tombstone, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
-    int32_t is_magic2;       /* whether records have the layout of magic 2 (see tw_is_magic2) */
+    int32_t is_magic2;
     int32_t is_message;      /* whether a batch is a single message, as in magic 0 and 1; it may be a wrapper */
     int32_t leaves_wrappers; /* whether Python must decompress wrappers even if only headers are read */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
@@ -99,14 +99,14 @@ typedef struct {
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* file positions: `size` is the end of the bytes at `data`, `end` is where to stop */
+    int64_t size, end;       /* positions at which the bytes at `data` end, and at which reading stops */
     int64_t position;        /* position of the open batch, or of the next batch if none is open */
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
     const tw_record_plan *tried;    /* plan for the format whose magic byte follows a varint length, or NULL */
     int32_t tried_magic, tried_zigzag;
-    const tw_record_plan *plan;     /* plan for the format of the open batch */
+    const tw_record_plan *plan;
     int is_open;
     int has_attributes;      /* whether records in the open batch have an attributes byte */
     int64_t left;            /* number of records still to be read from the open batch; negative if it has no count */

@@ -121,7 +121,8 @@ cdef class RecordColumns:
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)  # indexed by file position
+            # Shift the pointer, so that C code can index it by file position.
+            self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
             with nogil:
