@@ -53,7 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether `to_json_text` of the message can't be used: values are hidden, or replaced from `ahead`."""
+        """Return whether the JSON differs from the message's own: values are hidden, or `ahead` has the same names."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

@@ -82,7 +82,7 @@ _WIDTH: Final = 4
 
 
 class _Wrong(NamedTuple):
-    """A wrong checksum: its position in the header, the value there, and the right value."""
+    """A wrong checksum: its position in the header, the stated value, and the right value."""
 
     at: int
     size: int
@@ -117,8 +117,8 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether the length and the checksum fit a batch of one of these formats at a position.
 
-        `header` contains the bytes at that position. Doesn't raise errors, because crafted bytes could make every
-        position a candidate, and errors are slow.
+        `header` contains the bytes at that position. Doesn't create an error, because crafted bytes can make every
+        position a candidate.
         """
         left = len(self._data) - position
         for each in formats:

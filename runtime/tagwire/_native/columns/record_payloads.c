@@ -1,6 +1,6 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the only frame version defined so far (KIP-631) */
+#define TW_METADATA_FRAME 1 /* KIP-631's frame version in front of each record; no other is defined */
 /* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 
