@@ -1,9 +1,9 @@
 """Generate the files of a package from a folder of specs, in one call.
 
-Each spec is a separate task (read, validate, render), whose result can come from the cache or from another process.
-Rules for the whole folder and modules of the package itself come afterwards, and only need summaries of the messages.
-Tasks import the readers and renderers, so a run in which everything is cached imports neither lark, jsonschema, jinja2
-nor black.
+Each spec is a separate task (read, validate, render). Its result may come from the cache or from another process.
+Afterwards, the rules for the whole folder are checked, and the package's own modules are created, from summaries of the
+messages. Tasks import readers and renderers only when they run, so if everything is cached, lark, jsonschema, jinja2
+and black are not imported.
 """
 
 import json
@@ -56,7 +56,7 @@ class GeneratedPackage:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A spec from which to generate modules. Tasks can be sent to other processes."""
+    """A spec to read, validate and render. Tasks can be sent to other processes."""
 
     key: str
     data: bytes
@@ -85,8 +85,8 @@ def generate(
     """Generate the package of a spec set in memory. Only the cache is written to disk.
 
     `jobs` is the number of processes, by default one per processor. The cache is in the project at `cache_root`, by
-    default the set's own project. Raises SpecError for a missing folder, or for modules that collide. Problems in specs
-    are returned in `problems`.
+    default the set's own project. Problems in specs are returned in `problems`. Raises SpecError for a missing folder,
+    and for messages that generate the same path.
     """
     if not spec_set.templates.is_dir():
         raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
@@ -97,7 +97,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # an unreadable spec would otherwise be reported as missing
+    if len(summaries) == len(tasks):  # an unreadable spec would be reported as a missing message
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -126,7 +126,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
 
 
 def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[CacheEntry]:
-    """Return the result of each task, in the order of the tasks, from the cache or by running the task."""
+    """Return the results of the tasks in order, from the cache or by running them."""
     found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
     misses = [task for task in tasks if task.key not in found]
     progress(len(found), len(tasks))
@@ -151,7 +151,7 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
 
 
 def _make(task: _Task) -> CacheEntry:
-    """Read, validate and render a spec. If the spec has errors, the result has no files and no summary."""
+    """Read, validate and render a spec. For a spec with errors, the result has no files and no summary."""
     from tagwire_generator.reading.register import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import Printer, render_message, render_register
@@ -172,7 +172,7 @@ def _make(task: _Task) -> CacheEntry:
 
 @lru_cache(maxsize=2)
 def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
-    """Return the shared structs of a set, cached for all the specs that this process reads."""
+    """Return the shared structs of a set. They are cached, because all tasks in this process use them."""
     from tagwire_generator.reading.imports import SharedStructs
     from tagwire_generator.reading.register import registers_among
 
@@ -196,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # rules alone use these keys
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # only rules use these keys
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry

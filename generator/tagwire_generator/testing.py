@@ -45,7 +45,7 @@ def _set(specs: Path, folder: str, templates: Path) -> SpecSet:
         root=specs,
         specs=specs / folder,
         package=f"corpus_{Path(folder).name}",
-        output=specs,  # nothing is written here
+        output=specs,  # nothing is written to this folder
         options=SpecOptions(),
         templates=templates,
     )

@@ -28,7 +28,10 @@ S = TypeVar("S", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class Rule(Generic[S]):
-    """A rule. `title` is one line; `explanation` describes why the rule matters and how to fix a violation."""
+    """A rule for specs, spec changes or spec designs.
+
+    `title` is one line. `explanation` describes why the rule matters and how to fix a violation.
+    """
 
     id: str
     severity: S
@@ -117,7 +120,7 @@ class Source:
         self._lines = text.split("\n")
 
     def problem(self, rule: str, line: int, column: int, message: str) -> Problem:
-        """Return a problem at this position of the text."""
+        """Create a problem at a position in this text, with the severity of its rule."""
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return Problem(
             rule=rule,
@@ -172,9 +175,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop problems that are only consequences of errors in another file, if those errors are listed too.
+    """Drop each problem that is caused by errors in another file, if these errors are in the list.
 
-    If they are not listed, keep only the first problem caused by that file.
+    If they are not in the list, keep the first of the problems that they cause.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

@@ -46,7 +46,7 @@ def _text(value: Any) -> Any:
 
 
 def example_lines(text: str) -> list[str]:
-    """Return the lines of an example to print, with each item on its own line."""
+    """Split an example into lines, for printing. An example on one line is split at its outermost commas."""
     if "\n" in text:
         return text.splitlines()
     lines, depth, start = list[str](), 0, 0
@@ -75,14 +75,13 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
 
 
 def _base(rule: str) -> dict[str, str]:
-    """Return the default keys that the examples of a rule may leave out."""
     if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 
 
 def _spec(base: dict[str, str], text: str) -> str:
-    """Return a message spec with default keys, except where the example gives its own keys or fields."""
+    """Expand an example to the text of a message spec, by adding the default keys that it leaves out."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
     has_none = ('"versionsWithOptional"', '"type": "struct"')

@@ -32,7 +32,7 @@ class NewField:
 
 @dataclass(frozen=True, slots=True)
 class FieldPosition:
-    """A position in the field list of a struct."""
+    """A position at which to insert a field into a struct's list of fields."""
 
     node: Object
     """The struct in the parsed text."""
@@ -46,7 +46,7 @@ class FieldPosition:
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Find where to insert a new field in the message's list `key`. Raises SpecError for an unknown field name."""
+    """Return the position for a new field in its struct's list `key`. Raises SpecError for an unknown field name."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
@@ -62,7 +62,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
 
 
 def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tree]:
-    """Return the struct at a path of field names. The first name may also be that of a common struct."""
+    """Return the struct at a dotted path of field names. The path may also begin with the name of a common struct."""
     node, struct, walked = root, tree, ""
     for name in filter(None, path.split(".")):
         children = _members(node, struct, ("fields", "optionalFields"))
@@ -83,7 +83,6 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
 
 
 def _members(node: Object, struct: Tree, keys: tuple[str, ...]) -> dict[str, tuple[Object, Tree]]:
-    """Return the fields or structs in the given lists of a struct, by name."""
     found: dict[str, tuple[Object, Tree]] = {}
     for key in keys:
         items = node.get(key)

@@ -29,7 +29,7 @@ _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A part of a spec that Kafka's spec language does not have, with its position."""
+    """A property of a spec that Kafka's spec language can't express, with its position."""
 
     what: str
     file: str
@@ -70,7 +70,7 @@ class Exported:
 
 
 def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
-    """Export the specs of a set. Also returns their problems; a spec with errors is not exported."""
+    """Export the specs of a set, and return all problems in them. A spec with errors is not exported."""
     specs = list(specs)
     registers = registers_among(each.data for each in specs)
     shared = SharedStructs(specs, options, registers)
@@ -115,7 +115,7 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(place: str, key: str) -> str:
-    """Return the `kafka` property of a key in the schema, which determines its export; "" for Kafka's own keys."""
+    """Return how to export a key (its `kafka` property in the schema); "" for a key of Kafka's own language."""
     key_schema = schema()["$defs"][place]["properties"].get(key, {})
     return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
 
@@ -142,7 +142,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the text of a spec with its dialect changed to kafka. All other text keeps its position."""
+    """Set a spec's dialect to "kafka". The value is padded, so that all positions in the text stay the same."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield the keys of an object and of all objects inside it, each with the schema's name for its object."""
+    """Yield (object, key, name of the object's schema) for all keys of an object and of the objects inside it."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:
@@ -171,7 +171,7 @@ def _objects(node: Node) -> list[Object]:
 
 
 def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
-    """Return a spec tree without keys that only tagwire has. Defaults named after enum members become numbers."""
+    """Remove tagwire's own keys from a spec tree, and replace enum names in defaults by numbers."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])
@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield the remaining obstacles: headers that differ from those Kafka implies, or errors in the rewritten spec."""
+    """Yield what else prevents the export: headers that Kafka would not use, or an error in the rewritten spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

@@ -50,7 +50,7 @@ class NextVersion:
 
     @property
     def texts(self) -> dict[Path, str]:
-        """The new text of each file."""
+        """The new text of each file, by path."""
         return {change.path: change.after for change in self.changes}
 
 
@@ -64,11 +64,12 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs of the message's set, named by their paths. If the matching request or response lacks the new
-    version, it is planned to get it too. `released` are further releases that must not be broken.
+    `files` are all specs of the message's set, by path. If the message is a request whose response lacks the new
+    version, or the reverse, the plan adds the version to both. `released` are additional releases that the change must
+    not break.
 
-    Raises SpecError for a message that can't have another version, an unknown position, a change that violates a rule
-    (`problems` lists all violations), and a change to released versions.
+    Raises SpecError if the message can't have another version, if the position for the field is unknown, or if the
+    change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
     texts = reader.read(files, options)
@@ -89,10 +90,10 @@ def plan_next_version(
 def plan_optional_field(
     path: Path, files: Sequence[SpecData], field: NewField, *, options: SpecOptions, released: Iterable[Baseline] = ()
 ) -> NextVersion:
-    """Plan a tagged field in all flexible versions of a message, without a new version (KIP-482). Nothing is written.
+    """Plan to add a tagged field to all flexible versions of a message, without a new version (KIP-482).
 
-    Readers of released versions skip unknown tags. Raises SpecError as `plan_next_version` does, and for a message
-    without flexible versions.
+    Nothing is written. Readers of released versions skip unknown tags. Raises SpecError as `plan_next_version` does,
+    and for a message without flexible versions.
     """
     texts = SpecReader().read(files, options)
     spec = _message(path, texts)
@@ -147,7 +148,7 @@ def _changed(
     *,
     is_new: bool,
 ) -> SpecChange:
-    """Return a spec with a new version, with a field added to existing versions, or with both."""
+    """Edit the spec of a message: add `version` if `is_new`, and add `field` unless it is None."""
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
@@ -182,7 +183,6 @@ def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version:
 
 
 def _others(files: Iterable[SpecData], changed: Sequence[SpecData]) -> list[SpecData]:
-    """Return the unchanged files, whose shared structs and registers the changed specs may use."""
     names = {each.file for each in changed}
     return [each for each in files if each.file not in names]
 

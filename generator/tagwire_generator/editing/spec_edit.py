@@ -17,7 +17,7 @@ _STEP: Final = "  "
 
 
 class SpecEdit:
-    """The text of a valid spec, with edits that `result` applies all at once."""
+    """Collects edits to the text of a valid spec. `result` applies all of them at once."""
 
     def __init__(self, text: str, *, file: str) -> None:
         root = parse(text, file=file).root
@@ -99,7 +99,7 @@ class SpecEdit:
             self._edits.append((place, place, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
-        """Format an entry in the style of the entry `like`. The first line is not indented."""
+        """Format a new list entry with the line breaks and spacing of `like`. The first line is not indented."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)
@@ -119,7 +119,6 @@ class SpecEdit:
         return self._lines[node.line - 1] + node.column - 1
 
     def _end(self, start: int) -> int:
-        """Return the position after the value or key that begins at `start`."""
         depth = 0
         for found in TOKEN.finditer(self._text, start):
             if found.lastgroup == "mark":
@@ -129,14 +128,14 @@ class SpecEdit:
         raise AssertionError("a value of a spec that was parsed has an end")
 
     def _comma(self, place: int) -> int | None:
-        """Return the position after the next comma; None if something other than comments precedes it."""
+        """Return the position after the next comma; None if anything but comments comes before it."""
         for found in TOKEN.finditer(self._text, place):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """Return the end of the line if only comments follow the position on that line, otherwise the position."""
+        """If only comments follow on the same line, return the end of the last one. Otherwise, return `place`."""
         end = place
         while True:
             rest = self._text[end:]
@@ -149,7 +148,6 @@ class SpecEdit:
             end = found.end()
 
     def _indent(self, place: int) -> str:
-        """Return the indentation of the line that contains a position."""
         line = self._text[self._text.rfind("\n", 0, place) + 1 : place]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -172,9 +170,9 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of a spec in normal form, with the comments of `text`, which must have the same fields.
+    """Return the canonical text of the spec `form`, which is in normal form, with the comments of `text`.
 
-    Raises SpecError if a comment would be lost.
+    `text` is another text of the same spec. Raises SpecError if a comment would be lost.
     """
     comments = read_comments(text)
     _move_homeless(comments, form)
@@ -186,7 +184,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
 
 def _form(text: str, file: str) -> dict[str, Any]:
     root = parse(text, file=file).root
-    assert root is not None  # the reader has already accepted this text
+    assert root is not None  # `read_spec` has already accepted this text
     return normal_form(plain_tree(root))
 
 

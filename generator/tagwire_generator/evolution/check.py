@@ -1,4 +1,4 @@
-"""Check released specs against the current specs, some of which may be invalid, and locate each finding in its file."""
+"""Compare released specs with the current specs, some of which may be invalid, and locate each finding in its file."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Baseline:
 
     @classmethod
     def of(cls, texts: SpecSources) -> "Baseline":
-        """Return a baseline of specs that have no history."""
+        """Return a baseline from specs without a history."""
         return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":
@@ -32,7 +32,10 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The comparison of two sets of specs. With `is_one_message`, each set has a single spec, and names may differ."""
+    """A comparison of released specs with current specs.
+
+    With `is_one_message`, both sides have a single spec, and the two names may differ.
+    """
 
     old: Baseline
     new: SpecSources

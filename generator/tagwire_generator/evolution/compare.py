@@ -40,7 +40,7 @@ Steps = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A violation of one rule at one field. `steps` is the path from the message to the field."""
+    """A violation of one rule at one field. `steps` is the path from the message to the field, which comes last."""
 
     rule: str
     steps: Steps
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """The result of comparing two layouts."""
+    """All differences between two layouts, and the structs that were compared."""
 
     differences: list[Difference] = field(default_factory=list)
     structs: list[tuple[Steps, str, str]] = field(default_factory=list)
@@ -71,21 +71,20 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """If a struct is encoded exactly like its only field, return this field. Return None for all other types."""
+    """Return the only field of a struct that is encoded like this field. Return None for all other types."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Return whether two defaults are equal: the same value of the same kind or, for floats, the same bits."""
+    """Return whether two defaults have equal types and values. Enum members equal integers; floats compare by bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new
 
 
 def _are_numbers(*values: object) -> bool:
-    """Return whether all values are integers or enum members."""
     return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
@@ -121,7 +120,7 @@ def _type_name(type: Type) -> str:
 
 
 class _Walk:
-    """Compares two layouts recursively. Attributes collect the results; method arguments describe the current field."""
+    """Compares two layouts recursively, and collects the differences in `comparison`."""
 
     def __init__(self) -> None:
         self.comparison = Comparison()
@@ -134,7 +133,11 @@ class _Walk:
     # ------------------------------------------------------------ structs
 
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
-        """Compare two structs. `is_default`: the tagged field around them is omitted if all fields have defaults."""
+        """Compare two structs.
+
+        `is_default` means that the struct is the default of a tagged field, so changed defaults inside it change the
+        bytes.
+        """
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
             self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
@@ -264,7 +267,7 @@ class _Walk:
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
         """Compare types of different kinds, such as a struct and an array.
 
-        They are incompatible, unless one of them is a struct that only wraps the other type.
+        They are incompatible, unless one is a struct whose only field has the other type: its bytes are the same.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
@@ -299,17 +302,17 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether both defaults could belong to the same type. If not, a changed type is reported elsewhere."""
+    """Return whether a single type could have both defaults. If not, the changed type has its own finding."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that is not on the wire, because paths consist of layout items."""
+    """Return a layout item for a field that this version lacks, because the path to a finding consists of items."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the fields that moved: the smallest set whose moves explain the new order."""
+    """Return the new names of the fields that moved: the fewest fields whose moves explain the new order."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)

@@ -1,4 +1,4 @@
-"""Compare what specs declare but layouts do not contain, and compare record formats."""
+"""Compare what layouts don't contain, such as reserved tags and version ranges, and compare record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,8 +54,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Yield findings about tags that are reused for another field, or were dropped without being reserved.
 
-    `offered` are the versions of the old message that peers may use. `reported` are the tags of this struct
-    about which the layout comparison has already reported a finding.
+    `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to these
+    fields. `reported` are tags of this struct for which the layout comparison already has a finding.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -75,7 +75,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe another old field that had this tag; None if there is none, or if layouts prove the change."""
+    """Describe the old field with the same tag; None if it is this field, or if the layout comparison reports it."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the field that had this tag before; None if the tag is not retired, or if the field is the same."""
+    """Describe the removed field or reservation that had this tag; None if there is none, or if it was this field."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Find a range that changed and now shares no version with the field's struct, or with the versions in `known`."""
+    """Return a changed version range of the field that contains none of the versions in `present` and `known`."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -157,7 +157,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct that can be on the wire, paired with the old struct at the same path, and its versions."""
+    """Yield each struct of the new spec with the old struct at the same path, and the versions in which it occurs."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:
@@ -187,7 +187,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield the breaking changes of a record format. If one spec is a message, yield only that change of kind."""
+    """Yield findings about a changed record format, or about a record format that became a message or the reverse."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -227,7 +227,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Map the old name of each renamed field to its new name. A renamed field keeps its index and type."""
+    """Map the old name of each renamed field to the new field. Renamed fields have the same index and the same type."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Replace old field names by new ones in a value that refers to fields."""
+    """Return a value with new field names, if it refers to fields."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """List the attributes of a type, using new field names, without struct members, which are compared separately."""
+    """Return a type's attributes with new field names, without structs and elements, which are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

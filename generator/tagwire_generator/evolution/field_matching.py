@@ -48,7 +48,7 @@ def same_shape(old: Type, new: Type) -> bool:
 
 
 def same_width(old: WireType, new: WireType) -> bool:
-    """Return whether two types differ only in what their bytes mean, such as signed and unsigned integers."""
+    """Return whether two types have the same width and family, such as int32 and uint32, or UUID and fixed bytes."""
     families = {old.family, new.family}
     return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
@@ -61,14 +61,14 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the renamed fields that lie between the same unchanged fields, by their order."""
+    """Pair renamed fields, in order, that follow the same unchanged field."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)
 
 
 def _gaps(items: Iterable[Item], names: set[str]) -> dict[str, list[Item]]:
-    """Group the renamed fields by the nearest unchanged field before them."""
+    """Group the renamed fields by the unchanged field that precedes them."""
     gaps: dict[str, list[Item]] = {}
     anchor = ""
     for item in items:
@@ -91,7 +91,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message in the old and in the new set. `how` is the property that matched the two specs."""
+    """A message's released spec and its new spec. `how` is the property by which they were matched."""
 
     old: Released
     new: MessageSpec

@@ -1,4 +1,4 @@
-"""Findings about changes: each violates one rule in consecutive versions, and has a proof if the bytes change."""
+"""Findings about spec changes. A finding violates one rule in a range of versions. If bytes change, it has a proof."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -101,7 +101,7 @@ def invalid(problem: Problem, message_name: str) -> Finding:
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Split versions into ranges without gaps, in ascending order, because each range gets its own finding."""
+    """Split versions into ranges without gaps, in ascending order."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

@@ -18,7 +18,7 @@ class NotAtRevisionError(GitError):
 def specs_at(revision: str, path: Path) -> list[SpecData]:
     """Return the spec at `path`, or the specs in the folder `path`, as they were in a revision.
 
-    Their files are named `REVISION:PATH`, where PATH is relative to the top of the repository. Raises GitError. Raises
+    The file name of each spec is `REVISION:PATH`, with PATH relative to the top of the repository. Raises GitError, and
     SpecError for a spec nested deeper than a component's folder.
     """
     place = path.resolve()
@@ -46,7 +46,7 @@ def _commit(here: Path, revision: str) -> str:
 
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
-    """Return the path and blob ID of each spec in a commit, from a single file or from a folder and its components."""
+    """Return the path and blob ID of each spec in a commit, at the path `inside` or in this folder."""
     listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )

@@ -1,10 +1,12 @@
 """Remember which messages passed a lock check, so that a commit hook reads only changed specs.
 
-Results are stored in the generator's cache. Keys hash all inputs of a check, so an entry is never outdated. There are
-two kinds of entries. One records that the whole set passed, for commits that change no spec. The other lists the
-messages that passed, for commits that change a few specs. Messages that share an API key are cached together, because a
-request determines which versions of its response were offered. A message can be checked alone if it keeps its name and
-API key and takes neither from another message. Otherwise, all specs are read.
+Results are stored in the generator's cache. Keys hash all inputs of a check, so an entry is never outdated. One entry
+records that the whole set passed; commits that change no spec need only this entry. Another entry lists the messages
+that passed, for commits that change a few specs. Messages with the same API key are cached together, because a request
+determines which versions of its response were offered.
+
+A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.
+Otherwise, all specs are read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -27,7 +29,7 @@ if TYPE_CHECKING:  # importing the spec readers would take longer than finding t
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """The result of a check that passed in an earlier run, taken from the cache."""
+    """A check that passed in an earlier run. The result was found in the cache."""
 
     names: set[str]
     """The names of all messages on either side."""
@@ -64,7 +66,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a finding's proof may contain headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # proofs contain headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -74,7 +76,7 @@ class Memory:
         """Save which messages passed, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # A finding names a message, so a file named differently from its message can't be found: always check it.
+        # Findings name messages. If a file isn't named like its message, they can't be matched, so always check it.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
@@ -97,7 +99,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield each group of messages that are cached together, with the hash of all inputs of their check."""
+        """Yield the names of messages that are cached together, and the hash of all inputs of their check."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}
@@ -121,9 +123,9 @@ def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
 
 
 def _is_apart(part: "Check", lock: "Lock") -> bool:
-    """Return whether the messages in `part` can be checked alone.
+    """Return whether the messages in `part` can be checked without the other messages.
 
-    They must keep their names and API keys, and new messages must not take a name or key from another message.
+    Each message must keep its name and API key, and a new message must not use a locked name or key.
     """
     from tagwire_generator.evolution.field_matching import api_of
 

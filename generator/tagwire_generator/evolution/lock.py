@@ -118,7 +118,7 @@ class Lock:
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults, as the lock file stores them."""
+    """Return the options that differ from their defaults."""
     defaults = asdict(SpecOptions())
     given = {**asdict(options), "entity_types": dict(options.entity_types)}
     return {key: value for key, value in given.items() if value not in (defaults[key], {})}
@@ -251,14 +251,13 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return the registers that fields use as enums, by name. This includes registers that only earlier specs used."""
+    """Return all registers that fields use or used as enums, sorted by name."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
 
 
 def _register_facts(enum: RegisterSpec) -> Tree:
-    """Return a register as a JSON tree without descriptions."""
     entries = [
         {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
         for entry in enum.entries
@@ -269,21 +268,20 @@ def _register_facts(enum: RegisterSpec) -> Tree:
 
 
 def _normal_tree(text: str) -> dict[str, Any]:
-    """Return the normal form of a valid spec."""
     root = parse(text, file="").root
     assert root is not None, "a spec that could be read can be parsed"
     return normal_form(plain_tree(root))
 
 
 def _facts(tree: Any) -> Any:
-    """Return a JSON tree without descriptions and without keys that only serve editors."""
+    """Remove descriptions and `$schema` from a JSON tree, recursively."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield the dropped versions, each with the last spec that had it. `last` are the versions in the locked spec."""
+    """Yield each range of dropped versions with the last spec that had them. `last` are the locked spec's versions."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -325,9 +323,10 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield, once each, the violations of released specs that a change from `before` to `after` adds.
+    """Yield each serious finding that a change from `before` to `after` adds.
 
-    The specs of `before` count as released too. Messages of `released` that are in neither set are ignored.
+    Both `before` and `released` count as released specs. Released messages that are in neither `before` nor `after` are
+    ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []
@@ -341,7 +340,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether the known finding already reports this one, for at least the same versions."""
+    """Return whether `known` is the same finding, for at least the same versions."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -27,7 +27,7 @@ class Headers:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """Return these headers, completed with the headers of another set, because either set may lack some."""
+        """Return these headers, with headers of another set in place of missing ones."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
@@ -52,7 +52,7 @@ class Headers:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header layout with realistic values as defaults."""
+    """Return the header layout with realistic values as defaults, for use in a proof."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:
@@ -83,8 +83,8 @@ def attribute_findings(
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
-    `unstable` are the versions that the old spec did not offer yet. `headers` are the header specs of the old and of
-    the new set.
+    `unstable` are the versions that peers were not offered yet. `headers` are the header specs of the old and the new
+    set.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"
@@ -98,14 +98,14 @@ def attribute_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings about added versions that were never released, but are lower than the newest released version.
+    """Yield findings about new versions that were never released, but are lower than the newest released version.
 
-    Archived versions were released; their bytes are compared instead.
+    Versions in the archive were released, and their bytes are compared instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # a removed API only reserves its key, so no version is known to have been released
+    if newest < 0:  # a removed API only reserves its key, so it is unknown which versions were released
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):

@@ -36,20 +36,20 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """Return the specs of a set as a list of `Released`. The input may lack names or histories."""
+    """Convert specs to `Released`, without a history. Specs that are `Released` already are unchanged."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 
 
 class Stability:
-    """Finds each message's versions that were not offered yet. For responses, the request's versions decide."""
+    """Finds the versions of a message that peers were not offered yet. For a response, its request's versions count."""
 
     def __init__(self, old: Iterable[Released]) -> None:
         specs = (each.spec for each in old)
         self._requests = {(spec.component, spec.api_key): spec for spec in specs if spec.kind == "request"}
 
     def unstable(self, spec: MessageSpec) -> Versions:
-        """Return the versions of a message that were not offered yet."""
+        """Return the versions of a message that peers were not offered yet."""
         request = self._requests.get((spec.component, spec.api_key)) if spec.kind == "response" else None
         decides = request or spec
         if not decides.latest_version_unstable:

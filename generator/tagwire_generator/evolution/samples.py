@@ -88,14 +88,13 @@ def _member(struct: StructLayout, name: str) -> Item:
 
 
 def _inner(struct: StructLayout, name: str) -> Nested:
-    """Return the struct type of a field or, for an array, of its elements."""
     inner = innermost(_member(struct, name).type)
     assert isinstance(inner, Nested), "the way to a field leads through structs"
     return inner
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """Return a struct of valid defaults. In each union, the first alternative is set."""
+    """Return a struct of valid defaults, in which the first alternative of each union is set."""
     chosen = {union.alternatives[0] for union in struct.unions}
     return {
         field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
@@ -110,7 +109,6 @@ def _default(item: Item) -> Any:
 
 
 def _telling(type: Type) -> Iterator[Any]:
-    """Yield values of a type, the most distinctive first, and null last if the type allows it."""
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
@@ -142,10 +140,10 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """Convert a value to another layout of its version. Fields that only the target has get their defaults.
+    """Convert a value to another layout of the same version. Fields that only that layout has get their defaults.
 
-    `is_forward` means a conversion from the old to the new layout. Values that the target can't represent are kept, so
-    that encoding them fails.
+    `is_forward` means that the value is converted from the old to the new layout. Values that the layout can't
+    represent are kept, so that encoding them fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
@@ -173,7 +171,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """Return the number of the target enum's member with the same name. Values other than members are unchanged."""
+    """Return the number of the enum member with the same name. Return any value that is not a member unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))

@@ -61,7 +61,7 @@ class SpecReader:
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecSources:
         """Read the specs of a set. Problems are part of the result; no error is raised.
 
-        `beside` are other files of the set, whose shared structs and registers the specs can use.
+        `beside` are other files of the set. They are not read as specs, but provide shared structs and registers.
         """
         found, files, beside = SpecSources(), list(files), list(beside)
         importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
@@ -70,7 +70,7 @@ class SpecReader:
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
-                continue  # a register has no wire format
+                continue  # registers have no wire format
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
@@ -81,7 +81,6 @@ class SpecReader:
         return found
 
     def _add_imported(self, found: SpecSources, spec: MessageSpec, shared: SharedStructs) -> None:
-        """Add the shared structs that a spec imports, and their texts, to the result."""
         for each in spec.imports:
             struct, known = shared.read(each.name).message, shared.get(each.name)
             if struct is not None and known is not None:
@@ -100,7 +99,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        if result is None or result.message is None:  # the problems are reported for the struct's own spec
+        if result is None or result.message is None:  # read an invalid spec again: its problems name its file
             place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result

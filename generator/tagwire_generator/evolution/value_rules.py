@@ -9,7 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield changed fields of unions and changed unions, each once, with the violated rule and a description."""
+    """Yield each change to the unions of a struct once, as the violated rule and a description."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in seen or rule == "TW931" or "the field was" in text:
@@ -56,7 +56,7 @@ def key_change(old: Array, new: Array) -> str | None:
 
 
 def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
-    """Yield the rules that the change of an enum violates, each with a description."""
+    """Yield the rules that a change to a field's enum violates, each with a description."""
     before, now = (each if isinstance(each, EnumType) else None for each in (old, new))
     if before is None or now is None:
         if before is not now:
@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes of closed enums after which one side may write numbers that the other side rejects."""
+    """Yield changes to closed enums by which one side may write numbers that the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"

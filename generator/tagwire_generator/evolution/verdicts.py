@@ -1,6 +1,6 @@
-"""Compare two sets of specs, by the layouts of all common versions and by what layouts do not contain.
+"""Compare two sets of specs: the layouts of all common versions, and the properties that layouts don't contain.
 
-For equal specs, one comparison is enough. Otherwise, each common version is expanded and compared. Equal differences in
+Equal specs are compared only once. Otherwise, each common version is expanded and compared. Equal differences in
 consecutive versions become one finding, and each break is proven in one of its versions.
 """
 
@@ -43,8 +43,8 @@ def compare_specs(
     """Return the findings about all changes from an old set of specs to a new one, by message, most severe first.
 
     Messages are paired by name, alias, or API key. Findings are positioned at message names;
-    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the protocol's headers, for partial
-    sets.
+    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the protocol's headers, for sets that
+    don't contain all specs.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -63,7 +63,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings about all changes from an old spec to a new spec of one message, whatever their names."""
+    """Return the findings about all changes from an old to a new spec of one message, which may have a new name."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -72,7 +72,7 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[Headers, Headers]:
-    """Return the headers of the old and of the new set. Headers that one set lacks are taken from the other."""
+    """Return the headers of the old and of the new set. A header that only one set has is used for both."""
     before, now = Headers(old), Headers(new).or_those_of(Headers(known))
     return before.or_those_of(now), now.or_those_of(before)
 
@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings about a changed name. A match by API key alone counts as a renaming if the bytes are unchanged."""
+    """Yield findings about a changed name. If only API keys match, it is a renaming only if the bytes are the same."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -163,7 +163,7 @@ class _Seen:
 
 
 class _MessageComparison:
-    """The comparison of a message's old and new spec, in the versions to compare."""
+    """Compares a message's old and new spec in their common versions."""
 
     def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
         self.old, self.new = old, new
@@ -200,7 +200,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield findings about layouts: one for each difference and each run of consecutive versions."""
+        """Yield a finding about layouts for each difference and for each range of consecutive versions that have it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -216,12 +216,12 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences, to keep the proof simple; the newest if several do."""
+        """Return the version with the fewest other differences, for the simplest proof; the newest of several."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
-        """Return the tags of a struct about which the comparison of layouts has reported a finding."""
+        """Return the tags of a struct for which the comparison of layouts has a finding."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps
@@ -244,5 +244,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field. A name comes from the old spec only if the new spec lacks it."""
+    """Return the JSON names on the path to a field: new names, except for fields that the new spec lacks."""
     return tuple(step.item.json_name for step in steps)

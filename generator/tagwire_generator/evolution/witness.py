@@ -1,8 +1,8 @@
-"""Prove that a change breaks the wire format: a value, its old and new bytes, and how the other side reads them.
+"""Prove that a change breaks the wire format: with a value, its old and new bytes, and how the other side reads them.
 
 Both layouts encode the value, and the interpreter decodes the bytes with the other layout. An error or a wrong value is
-the proof. The old reader is tried with the new bytes first. If it reads them correctly, the new reader is tried with
-the old bytes, because the break may affect only one direction: for example, if only the old writer can send a null.
+the proof. The old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with
+the old bytes, because some breaks affect only one direction: for example, only the old writer may send a null.
 """
 
 import re
@@ -28,7 +28,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break. Bytes are missing for a layout that can't represent the value."""
+    """A value that shows a break. The bytes are None for a side that can't represent the value."""
 
     version: int
     value: Any
@@ -58,9 +58,9 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Prove that a difference at the end of `steps` breaks the bytes. Return None if no sample value shows a break.
+    """Return a proof that the difference at the end of `steps` breaks the bytes; None if no sample value shows a break.
 
-    Both layouts are of the same version. `steps` may come from another version, because only their names are used.
+    Both layouts are of the same version. Only the names in `steps` are used, so they may come from another version.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -107,7 +107,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Return what is wrong when one side reads the other side's bytes; None if it reads them correctly."""
+        """Decode the other side's bytes. Return the error or the wrong value; None if the value is right."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None
@@ -141,7 +141,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The result of reading the other side's bytes, if this gives an error or a wrong value."""
+    """The error or wrong value that one side reads from the other side's bytes."""
 
     reader: Side
     data: bytes
@@ -151,9 +151,9 @@ class _Outcome:
     """Whether the reader's own layout can represent the value."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Return a rank for choosing between proofs; a lower rank is clearer.
+        """Return how clear a proof with this outcome is; lower is clearer.
 
-        A wrong value or an error in the changed field itself is clearest. Errors at other fields may have other causes.
+        A wrong value or an error in the changed field itself is clearest. An error elsewhere may have another cause.
         """
         if self.error is None:
             return 0 if self.can_carry else 1
@@ -166,7 +166,6 @@ def _other(side: Side) -> Side:
 
 
 def _encoded(layout: Layout, value: Any) -> bytes | None:
-    """Return the bytes of a value; None if the layout can't represent the value."""
     try:
         return encode(layout, value)
     except EncodeError:

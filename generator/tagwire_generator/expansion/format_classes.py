@@ -1,7 +1,7 @@
 """Create record formats as runtime classes with field tables, as `message_classes` does for messages.
 
-A spec refers to fields and bits by name. The rows of a field table contain attributes, masks and framing fields
-instead. This module resolves all names, so that layouts can be built from the rows alone.
+In a spec, fields and bits are named. In the rows of a field table, these names are replaced by attributes, masks and
+framing fields, so that a layout can be built from the rows alone.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """Return a format's class with its field tables, which are enough to create the format's layout."""
+    """Return a format's class, which has only the field tables that are needed to create the format's layout."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}
@@ -32,7 +32,7 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
-    """Return the fields that record objects have as attributes, which are all but lengths, counts and checksums."""
+    """Return the fields that are attributes of record objects. Lengths, counts and checksums are not."""
     return tuple(field for field in struct.fields if not _is_framing(field))
 
 
@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by name. The rows do not contain the struct classes yet."""
+    """Return the field tables of a format and its structs, by struct name. Rows don't contain struct classes yet."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute of the field whose framing names the field `name` under `key`; "" if there is none."""
+    """Return the attribute of the field that has `name` as its framing key `key`; "" if there is none."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

@@ -1,7 +1,7 @@
-"""Create data classes at run time from a spec, so that the generator can expand layouts.
+"""Create data classes from a spec at run time, so that the generator can expand layouts.
 
-These classes have the same field tables as generated classes. The runtime expands the layouts of both kinds with the
-same code, so the logic for versions exists only once.
+These classes have the same field tables as generated classes. The runtime expands layouts from both kinds of classes
+with the same code, so the rules for versions are implemented only once.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """Return a message class with only field tables and versions, which is enough for `field_table.layout_of`."""
+    """Return a message class that has only field tables and versions, which is enough for `field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
@@ -51,14 +51,14 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """Return the attributes that together must be unique among an array's elements; empty without such a rule."""
+    """Return the attributes whose values together must be unique in an array; empty without such a rule."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
 
 
 def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = (), about: str = "") -> FieldRow:
-    """Create a field's row for its struct's field table. `unique` lists the key attributes of the array's elements."""
+    """Create a field's row in its struct's field table. `unique` lists the key attributes of an array's elements."""
     enum = None if field.enum is None else _register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
@@ -85,7 +85,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
 
 
 def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
-    """Return a default as objects store it. For an enum field, this is the member with the number, if there is one."""
+    """Return a default as objects store it. For an enum, this is the member with the number, if there is one."""
     if enum is not None and isinstance(field.default, int):
         return next((member for member in enum if member == field.default), field.default)
     return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

@@ -44,7 +44,7 @@ _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "u
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
-    """Return the default of a field whose spec gives none. For records, this is always null."""
+    """Return the default of a field whose spec gives no default. For records, this is null."""
     meant = _wire(type, semantic)
     if meant is not None and semantic:
         return cast(Default, meant.default)
@@ -56,17 +56,17 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return the wire type of a field; None for arrays. Invalid semantic types are ignored; other rules report them."""
+    """Return the wire type of a field; None for arrays. Ignores invalid semantic types, which other rules report."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
 def parse_default(
     name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
 ) -> Default:
-    """Parse the text of a default in a spec. Empty text means the implicit default.
+    """Parse the string that gives a default in a spec. An empty string means the implicit default.
 
-    With an `enum`, the text may be an entry's name, which means its number. Raises InvalidSpec if the text is not a
-    value of the type. The field checks the range, and whether null is allowed.
+    With an `enum`, the string may be the name of an entry. Raises InvalidSpec if the string is not a value of the type.
+    Whether the value is in range, or may be null, is checked by the field.
     """
     if not text or type.name == "records":
         return implicit_default(type, semantic)
@@ -130,7 +130,7 @@ _WRITTEN: Final = ("property", "which")
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield violations of rules about required fields and unions that concern a single field."""
+    """Yield a field's violations of the rules for required fields and for unions."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))
@@ -157,7 +157,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 
 def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
-    """Yield violations of the rules for the unions of a struct."""
+    """Yield a struct's violations of the rules for unions."""
     unions: dict[str, list[int]] = {}
     for position, spec in enumerate(struct.fields):
         if spec.union:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations of rules about a field together with the struct that is its type."""
+    """Yield violations of rules about fields whose type is a struct, such as required fields in a default struct."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]
@@ -205,7 +205,7 @@ def is_key_type(spec: "FieldSpec") -> bool:
 def _key_faults(
     message: "MessageSpec", graph: "StructGraph", position: int | None, spec: "FieldSpec", struct: "StructSpec | None"
 ) -> Iterator[tuple[str, str]]:
-    """Yield the reasons why an array's elements can't be required to have unique keys."""
+    """Yield the reasons why an array can't have the key `unique`."""
     if spec.type.dimensions != 1 or struct is None:
         if graph.target(spec) is not None or spec.struct is None:
             yield "TW318", f"field {spec.name} is {spec.type}, but only arrays of structs can be unique; remove the key"

@@ -49,7 +49,7 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations for extensions in a plain Kafka spec, except unknown keys, which the schema rejects."""
+    """Yield a field's uses of extensions in a plain Kafka spec. The schema rejects extension keys, so types remain."""
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
@@ -60,7 +60,7 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
 
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for nulls of fixed-width types."""
+    """Yield violations of the rule that a tagged, nullable field of fixed width must be null by default."""
     if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
         remedy = 'null is written by leaving out the field, so write "default": "null"'
@@ -68,7 +68,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _asked_for(message: "MessageSpec") -> str:
-    """Return how to enable extensions in this spec, as the remedy in an error message."""
+    """Return the end of an error message, which explains how to enable extensions for this spec."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'
@@ -134,7 +134,7 @@ def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Itera
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    """Yield a violation if a struct's tags have gaps: used and retired tags together must be 0, 1, 2 and so on."""
+    """Yield a violation if a struct's tags have gaps. Used and reserved tags together must be 0, 1, 2 and so on."""
     used = {spec.tag: index for index, spec in enumerate(owner.fields) if spec.tag is not None}
     taken = sorted({*used, *owner.reserved_tags})
     gap = next((expected for expected, tag in enumerate(taken) if tag != expected), None)

@@ -1,6 +1,6 @@
-"""A field of a struct, and all rules that concern the field alone.
+"""A field of a struct, and the rules for a field alone.
 
-Rules that depend on the struct, the message or the dialect are in other modules.
+Rules that also depend on the struct, the message or the dialect are in other modules.
 """
 
 from collections.abc import Iterator
@@ -96,24 +96,24 @@ class FieldSpec:
 
     @property
     def meaning(self) -> str:
-        """The semantic type with its arguments, such as `decimal(9,2)`, as field tables contain it."""
+        """The semantic type with its arguments, such as `decimal(9,2)`, in the form used by field tables."""
         if self.semantic != "decimal" or self.precision is None:
             return self.semantic
         return f"decimal({self.precision},{self.scale or 0})"
 
     @property
     def can_be_null(self) -> bool:
-        """Whether the field's type allows null at all. Other rules check whether null requires an extension."""
+        """Whether null is possible for the field's type. Other rules check whether it requires an extension."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether the encoding omits the field if it is null. Then null must also be its default (TW511)."""
+        """Whether null is encoded by omitting the field. The default must then be null, too (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property
     def struct(self) -> str | None:
-        """The name of the field's struct or, for an array, of its elements' struct; None for primitives."""
+        """The name of the field's struct or, for an array of structs, of the elements' struct; None for primitives."""
         return self.type.struct
 
     def _violations(self) -> Iterator[Violation]:
@@ -130,7 +130,7 @@ class FieldSpec:
             yield from framing_violations(named(self.name), self.type, self.framing)
 
     def _type_violations(self) -> Iterator[Violation]:
-        """Yield violations for attributes that the type does not allow."""
+        """Yield violations for attributes that the field's type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
         yield from semantic_violations(self)
         if self.nullable_versions and not self.can_be_null:

@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Return a hint about how to write an array. A foreign element type is replaced by its primitive, if any."""
+    """Return a hint with the correct spelling of an array type, given the name of its element type."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
@@ -171,7 +171,7 @@ class FieldType:
 
     @property
     def struct(self) -> str | None:
-        """The name of the struct or, for an array, of its elements' struct; None for primitives."""
+        """The name of the struct or, for an array of structs, of the elements' struct; None for primitives."""
         return None if self.primitive else self.name
 
     @property
@@ -181,12 +181,12 @@ class FieldType:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether the type has a null in Kafka's language. Strings, bytes, records, arrays and structs have one."""
+        """Whether Kafka's language allows null for this type: strings, bytes, records, arrays and structs."""
         return self.scalar is None or bool(self.scalar.length)
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether only the tagwire dialect allows null for the type: fixed-width types, after a null marker byte."""
+        """Whether only the tagwire dialect allows null for this type: a fixed-width type, after a null marker byte."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

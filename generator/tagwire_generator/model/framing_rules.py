@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Map each struct to its first use: the position of the enclosing struct, and the index of the field."""
+    """Map each struct to its first use, as the enclosing struct and the index of the field in it."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
@@ -142,7 +142,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """Yield a violation unless the field `field` is read before `spec` and has the named bits."""
+    """Yield a violation unless `field`, which must have the named bits, is read before `spec`."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

@@ -1,7 +1,7 @@
-"""Imports of shared structs. For each version of the importing spec, an import selects a version of the struct.
+"""Imports of shared structs. An import maps each version of the importing spec to a version of the struct.
 
-`in_versions_of` converts a shared struct to the versions of the importing spec. So rules and later steps only handle
-ordinary structs of a message.
+`in_versions_of` converts a shared struct to the versions of the importing spec, so that rules and later steps only
+handle ordinary structs of a message.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert a struct that belongs to the shared struct `owner` to the versions of the importing spec."""
+    """Convert a struct from the versions of the shared struct `owner` to the versions of the importing spec."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -80,7 +80,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Copy a spec with changes, without validating the copy, because the original is valid in all its versions."""
+    """Return a copy with changes, without validating it. The original is valid in all of its versions."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)
@@ -92,7 +92,7 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """Combine two imports of a struct, or return the first version of the importing spec in which they contradict."""
+    """Merge two imports of a struct. If they contradict each other, return the first version in which they do."""
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):

@@ -51,7 +51,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """Return a violation if a name or alias breaks a rule that applies to both; None if it is valid."""
+    """Return a violation of the rules for both names and aliases; None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:
@@ -67,7 +67,7 @@ def _plain_violation(name: str) -> Violation | None:
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations of the rules that apply even to a message without valid versions."""
+    """Yield violations of rules that also apply to a removed message, which has no valid versions."""
     if message.kind not in KINDS:
         yield Violation("TW112", "type", f"unknown message type {quoted(message.kind)}")
     key = message.api_key

@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """A summary of a message without its fields, which is enough for set rules and the package index."""
+    """The properties of a message, without its fields, that the rules for spec sets and the package index need."""
 
     name: str
     kind: str
@@ -176,15 +176,15 @@ class MessageSpec:
 
     @property
     def own_structs(self) -> tuple[StructSpec, ...]:
-        """The structs whose classes are in this spec's module."""
+        """The structs that this spec declares itself, so that their classes are in its module."""
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Map message versions to versions of a directly imported struct; None for a struct without a direct import."""
+        """Map message versions to versions of a shared struct; None if the message doesn't directly import it."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:
-        """Return the struct of this name. Raises KeyError."""
+        """Return the struct with this name. Raises KeyError if there is none."""
         return {struct.name: struct for struct in self.structs}[name]
 
     def about_of(self, field: FieldSpec) -> str:

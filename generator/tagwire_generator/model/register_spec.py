@@ -1,4 +1,4 @@
-"""Registers, which list assigned keys with their names, and who assigns which keys.
+"""Registers: tables of numbers with their names, and with the parties that assign the numbers.
 
 A register has no bytes of its own. It becomes Python constants and a mapping to their names. Registers are immutable
 and validate themselves, so no invalid register can exist.
@@ -24,7 +24,7 @@ _TAKEN: Final = frozenset({"RANGES"})
 
 @dataclass(frozen=True, slots=True)
 class KeyRangeSpec:
-    """A range of keys from `first` to `last`, inclusive."""
+    """A named range of keys, from `first` to `last`, inclusive."""
 
     name: str
     first: int
@@ -37,7 +37,7 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An assigned key and its name. Other strings are empty if the spec gives no value for them."""
+    """An assigned number (the key) and its name. An optional string is "" if the spec omits it."""
 
     key: int
     name: str
@@ -88,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return the register's summary, which is all that the package index and set rules need."""
+        """Return the data of a register that the package index and the rules for spec sets need."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 
@@ -157,7 +157,7 @@ class RegisterSpec:
 
 
 def constant_name(name: str) -> str:
-    """Return the constant for a name.
+    """Convert a name to the name of a constant.
 
     >>> constant_name("client.id")
     'CLIENT_ID'
@@ -166,7 +166,7 @@ def constant_name(name: str) -> str:
 
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
-    """Yield violations of the rules about enums by a field."""
+    """Yield a field's violations of the rules for enums."""
     if enum is None:
         return
     wire = type.primitive

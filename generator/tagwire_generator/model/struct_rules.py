@@ -145,7 +145,7 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
 
 
 def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph, fields: dict[int | None, int]) -> str:
-    """Return the path of field names to the largest struct; "" if this struct itself has the most fields."""
+    """Return the path of field names to the largest struct; "" if `struct` itself has more fields."""
     path: list[str] = []
     while True:
         held = [
@@ -181,7 +181,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """Return the first version of each distinct layout. Until the next such version, the layout stays the same."""
+    """Return the first version, and all versions whose layout may differ from the layout of the previous version."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]

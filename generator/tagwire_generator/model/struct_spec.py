@@ -88,7 +88,7 @@ class StructSpec:
 
 
 class StructGraph:
-    """The structs of a message. A position is an index in `MessageSpec.structs`; None is the message itself."""
+    """The structs of a message. A position is an index in `MessageSpec.structs`, or None for the message itself."""
 
     def __init__(self, root: StructSpec, structs: tuple[StructSpec, ...]) -> None:
         self.root = root
@@ -105,18 +105,18 @@ class StructGraph:
         """For each struct, the smallest range of all versions in which it can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
-        """Yield the message and its structs with their positions."""
+        """Yield (position, struct) for the message and its structs."""
         yield None, self.root
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """Yield all fields with the position of their struct, the struct, and their index in the struct."""
+        """Yield (position of the struct, struct, index in the struct, field) for all fields."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec
 
     def target(self, spec: FieldSpec) -> int | None:
-        """Return the position of a field's struct; None for primitives and for undeclared structs."""
+        """Return the position of a field's struct; None for primitives, and for structs that are not declared."""
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:
@@ -133,7 +133,7 @@ class StructGraph:
             return ()
 
     def _present(self) -> dict[int | None, Versions]:
-        """Return the versions in which each struct can occur: its own versions, limited to those of its uses."""
+        """Return the versions in which each struct can occur: its own versions, and only while something uses it."""
         valid = self.root.versions
         present: dict[int | None, Versions] = {p: s.versions & valid for p, s in enumerate(self._structs)}
         uses: dict[int, list[Versions]] = {}
@@ -151,7 +151,6 @@ class StructGraph:
 
 
 def _around(ranges: list[Versions]) -> Versions:
-    """Return the smallest range that contains these ranges."""
     full = [versions for versions in ranges if versions]
     if not full:
         return NONE

@@ -1,8 +1,8 @@
-"""A cache of rendered files, so that a run after a small edit is fast.
+"""A cache of rendered files, which makes a run after a small edit fast.
 
 An entry's name is the hash of all its inputs, so an entry is never outdated. An entry begins with a hash of its
-content, so that damaged entries are ignored. The folder `.tagwire_cache`, next to pyproject.toml, is never committed,
-because it contains a .gitignore file, and may be deleted at any time.
+content, so damaged entries are recognized and ignored. The folder `.tagwire_cache`, next to pyproject.toml, contains a
+.gitignore file, so it is not committed. It may be deleted at any time.
 
 If the cache can't be read or written, results are created again.
 """
@@ -79,7 +79,7 @@ class Cache:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """Return a hash of the parts. Their boundaries count: ("ab", "c") and ("a", "bc") have different hashes."""
+    """Return a hash of the parts and their boundaries: ("ab", "c") and ("a", "bc") have different hashes."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -89,10 +89,10 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def environment_key(spec_set: SpecSet) -> str:
-    """Return the hash of everything, except the spec itself, that affects all modules of a set.
+    """Return the hash of everything that affects all modules of a set, which excludes the specs themselves.
 
-    These are the options and the package name, the templates (the set's own and tagwire's, because a set may override
-    only some of them), the sources of generator and runtime, and the versions of the tools.
+    It covers the options and the package name, the templates (the set's own and tagwire's, because a set may override
+    only some of them), the source code of the generator and runtime, and the versions of the tools.
     """
     folders = {spec_set.templates, resources.folder("templates")}
     return key_of(

@@ -1,7 +1,7 @@
-"""Apply the entries of [[tool.tagwire.exceptions]], each of which excuses findings until the entry expires.
+"""Apply the entries of [[tool.tagwire.exceptions]], which excuse findings until they expire.
 
 Findings are about changes (`tagwire breaking`) or designs (`tagwire lint`). Each command only uses the entries for its
-own rules. Entries that have expired or that match no finding are reported.
+own rules. Entries that have expired, or that match no finding, are reported.
 """
 
 import datetime
@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The attributes of a finding that determine which exception entries match the finding."""
+    """The attributes of a finding that an exception entry can match."""
 
     @property
     def rule(self) -> str: ...
@@ -39,7 +39,7 @@ class Excused(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[F]):
-    """Findings, separated into excused and other findings."""
+    """The result of `judge`: findings that no entry excuses, excused findings, and warnings about entries."""
 
     findings: tuple[F, ...]
     excused: tuple[Excused[F], ...]
@@ -53,7 +53,7 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Separate excused findings from others.
+    """Separate findings that an entry excuses from all others.
 
     `names` lists the messages that were checked; None means all. Entries for other messages are not reported as unused.
     """

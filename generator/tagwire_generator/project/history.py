@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key that orders numbers by value, after words. Its parts are pairs, so that they are comparable."""
+    """Return a sort key in which numbers sort by value, and after words. Pairs make ints and strings comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))
@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:
-        """For each layout of a redefined version, yield the newest span with this layout."""
+        """Yield the newest span of each distinct layout of the redefined versions."""
         found: dict[str, Span] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:
@@ -107,7 +107,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # If a component is named "layouts", its messages are tables in this table. The layouts themselves are strings.
+        # Tables inside "layouts" are messages of a component with this name; the layouts themselves are strings.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

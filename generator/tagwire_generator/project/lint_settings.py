@@ -33,7 +33,7 @@ class LintSettings:
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # every command reads settings, so avoid loading the rules
+            return  # every command reads settings; loading the rules would slow it down
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Return whether a rule is enabled. `is_default`: the rule is enabled if the settings select no rules."""
+        """Return whether a rule is enabled. If the settings don't select any rules, `is_default` decides."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False

@@ -1,7 +1,7 @@
 """The options of a spec set.
 
-They are part of a project's settings, because they apply to a whole set. Where the text of KIP-482's first draft is
-ambiguous, three wire options select the second interpretation.
+Options belong to the project's settings, because they apply to all specs of a set. Where the text of KIP-482's first
+draft is ambiguous, an option selects the alternative interpretation.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from tagwire.text_format import suggestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOptions:
-    """Options for reading the specs of a set. The defaults are Kafka's rules.
+    """Options for reading the specs of a set. The defaults follow Kafka's rules.
 
     Raises SpecError for an invalid value.
     """

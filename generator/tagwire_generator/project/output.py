@@ -21,12 +21,12 @@ _LINE: Final = re.compile(r"^# Formatted by (black \S+)\.$", re.MULTILINE)
 
 
 def formatter_line(version: str) -> str:
-    """Return the line that records which version of black formatted a package."""
+    """Return the line that a package contains to record which version of black formatted it."""
     return f"# Formatted by black {version}."
 
 
 def formatter_of(text: str) -> str:
-    """Return the formatter that a text records, such as `black 26.1.0`; "" if there is none."""
+    """Return the formatter that a text names, such as `black 26.1.0`; "" if it names none."""
     found = _LINE.search(text)
     return found[1] if found else ""
 
@@ -62,7 +62,7 @@ class OutputError(TagwireError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that differs from the generated file."""
+    """A file to create, replace or delete."""
 
     path: Path
     kind: Literal["new", "changed", "stale"]
@@ -72,7 +72,7 @@ class Change:
     """The new content; "" for a stale file."""
 
     def diff(self, name: str) -> str:
-        """Return the change as a unified diff. The file name in it has slashes on every system."""
+        """Return the change as a unified diff. Paths in the diff contain slashes on every system."""
         old = "/dev/null" if self.kind == "new" else f"a/{name}"
         new = "/dev/null" if self.kind == "stale" else f"b/{name}"
         return unified_diff(self.before, self.after, old, new)
@@ -125,13 +125,13 @@ class Plan:
 
 
 def plan(files: Mapping[str, str], directory: Path) -> Plan:
-    """Compare generated files with a package's folder. `files` has their contents by path within the folder.
+    """Compare generated files with a package's folder. `files` maps paths within the folder to contents.
 
     If another version of black formatted the folder and the code is the same, nothing changes. If any code differs, the
     whole package is rewritten, so that one version has formatted all of it.
 
-    Raises OutputError for a path outside the folder, for a linked folder, and for an existing file that tagwire did not
-    write.
+    Raises OutputError for a path outside the folder, for a folder that is a link, and for an existing file that tagwire
+    did not write.
     """
     _refuse_links(directory)
     targets = {_target(directory, name): text for name, text in files.items()}
@@ -144,7 +144,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
 
 
 def _formatters(files: Mapping[str, str], changes: Sequence[Change], directory: Path) -> tuple[str, str] | None:
-    """Return the existing and the new formatter if only the formatting differs. Otherwise return None."""
+    """Return the existing and the new formatter if the files differ only in formatting; otherwise None."""
     here = formatter_of(files.get(MARKER, ""))
     if not here or not changes or any(change.kind != "changed" for change in changes):
         return None
@@ -155,7 +155,7 @@ def _formatters(files: Mapping[str, str], changes: Sequence[Change], directory: 
 
 
 def _refuse_links(directory: Path) -> None:
-    """Raise OutputError for a linked folder, because the files in its target would be overwritten or deleted."""
+    """Raise OutputError for a folder that is a link, because files in its target would be overwritten or deleted."""
     for place in (directory, *directory.parents):
         if place.is_symlink():
             text = f"{place} is a link to {place.readlink()}, and links are not followed"
@@ -174,9 +174,9 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
-    """Write the files of one change. All content is on disk before the first file is replaced.
+    """Write the files of one change. Before any file is replaced, all new content is written to disk.
 
-    Existing files keep their mode. For a link, the linked file is replaced. Raises OutputError if that fails.
+    Existing files keep their mode. If a file is a link, its target is replaced. Raises OutputError for any error.
     """
     ready: dict[Path, Path] = {}
     place = Path()
@@ -242,9 +242,9 @@ def _generated_files(directory: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a regular file; None for anything else.
+    """Return the text of a regular file; None if the path is anything else, or if the text isn't UTF-8.
 
-    CRLF line endings are converted, because git may convert line endings in a checkout without changing the code.
+    CRLF line endings are converted, because git may change line endings in a checkout.
     """
     try:
         return path.read_text(encoding="utf-8") if path.is_file() else None

@@ -1,7 +1,7 @@
 """Find the folders of templates and specs.
 
-In a wheel, they are inside `tagwire_generator`; in a checkout, they are at the top of the repository (`hatch_build.py`
-moves them). Only this module depends on the difference.
+In a wheel, they are inside `tagwire_generator`, to which `hatch_build.py` moves them. In a checkout, they are at the
+top of the repository. No other module depends on this difference.
 """
 
 from pathlib import Path
@@ -15,10 +15,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: Literal["templates", "message_specs"]) -> Path:
-    """Return the installed folder with this name.
-
-    Raises TagwireError if the installation is incomplete.
-    """
+    """Return the folder with this name, from the wheel or the checkout. Raises TagwireError if it is missing."""
     for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
         if place.is_dir():
             return place
@@ -26,10 +23,7 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
 
 
 def templates(name: str) -> Path:
-    """Return the folder of built-in templates for a target other than Python, such as `@markdown`.
-
-    Raises TagwireError for an unknown name.
-    """
+    """Return the folder of built-in templates such as `@markdown`. Raises TagwireError for an unknown name."""
     place = folder("templates") / "targets"
     known = sorted(f"@{path.name}" for path in place.iterdir())
     if name not in known:

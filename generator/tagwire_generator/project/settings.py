@@ -90,16 +90,16 @@ class SpecSet:
 
     @property
     def directory(self) -> Path:
-        """The package's own folder. All generated files in this folder belong to this set."""
+        """The package's own folder. All generated files in it belong to this set."""
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """Read all specs of the set, with the file names to use in reports. Raises SpecError if one can't be read."""
+        """Read all specs and registers of the set. Their file names are relative to `root`. Raises SpecError."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
-        """Return a file's name for headers and reports: relative to `root`, with slashes on every system."""
+        """Return a file's name for generated headers and reports: relative to `root`, with slashes on every system."""
         return Path(os.path.relpath(path, self.root)).as_posix()
 
 
@@ -130,7 +130,7 @@ class Settings:
     """Whether pyproject.toml lists the sets. If not, there is one default set."""
 
     def project_sets(self) -> tuple[SpecSet, ...]:
-        """Return all sets, for commands without a set argument. Raises SettingsError if there is no project."""
+        """Return all sets, for a command without a set argument. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")
@@ -151,7 +151,7 @@ class Settings:
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """Return the first set whose specs or registers include a file or folder; None if there is none."""
+        """Return the first set that contains a file or folder among its specs or registers; None if there is none."""
         place = path.resolve()
         return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
 
@@ -256,7 +256,7 @@ def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
 
 
 def _output(file: Path, where: str, value: object) -> Path:
-    """Return a folder inside the project. Other folders are rejected, because stale files in the folder are deleted."""
+    """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
         text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
@@ -274,7 +274,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_fault(name: str) -> str:
-    """Return why no generated package may have this import name, as the end of an error message; "" if one may."""
+    """Return why a package can't have this import name, as the end of an error message; "" if it can."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"
@@ -306,7 +306,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Every command reads settings, but few projects have exceptions, so the rules are imported only here.
+    # Most projects have no exceptions, and every command reads settings, so import the rules only if needed.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"

@@ -93,7 +93,7 @@ def uses_registers(data: bytes) -> bool:
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return the headers that a set defines. Only files named like a header are searched."""
+    """Return the headers that a set defines. For speed, only files with the name of a header are searched."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
@@ -111,7 +111,7 @@ def _component(parts: tuple[str, ...], place: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # The first line of a generated module contains the path. A line break in the path would begin a line of code.
+    # A generated module's first line contains this path. A line break in the path would start a line of code.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block
@@ -126,14 +126,14 @@ def _refuse(error: OSError) -> None:
 
 
 def may_be_shared(data: bytes) -> bool:
-    """Return whether a file may be a shared struct. The text is searched, not parsed, so other files may match."""
+    """Return whether a file may be a shared struct. For speed, the text is searched, not parsed."""
     return b'"struct"' in data or _ESCAPE in data
 
 
 def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
-    """Return the possible shared structs that a spec may import, directly or through others.
+    """Return the shared structs that a spec may import, directly or through other structs.
 
-    The search compares names in the texts, so it may return too many, but never too few.
+    Names are searched in texts, without parsing them. The result may contain too many structs, but never too few.
     """
     waiting, found = [data], dict[str, SpecData]()
     others = {each.file: (each, _names(each.data)) for each in shared}
@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the name of a spec, or all candidates for it if the text can't be parsed as plain JSON."""
+    """Return the name of a spec. If the text isn't plain JSON, return every string that may be the name."""
     try:
         tree = json.loads(data)
     except ValueError:

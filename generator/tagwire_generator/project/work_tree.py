@@ -42,14 +42,14 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
 
 
 def is_hook(environment: Mapping[str, str]) -> bool:
-    """Return whether this process runs in a commit hook, for which git or pre-commit sets a variable."""
+    """Return whether this process runs in a commit hook. Both git and pre-commit set a variable for hooks."""
     return "PRE_COMMIT" in environment or "GIT_INDEX_FILE" in environment
 
 
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. In a hook, the index is that of the commit. Raises GitError.
+    Files outside any work tree are left out. In a hook, the index of the commit is used. Raises GitError.
     """
     found: list[Path] = []
     for top, members in _by_tree(files).items():
@@ -84,7 +84,7 @@ def copy_staged(folder: Path, target: Path) -> Path:
 
 
 def copy_ignored(folder: Path, target: Path) -> None:
-    """Copy the ignored files of a folder to `target`, because no commit contains them."""
+    """Copy the ignored files of a folder to `target`. git can't provide them, because no commit contains them."""
     top = _top(folder)
     if top is None or not folder.is_dir():
         return
@@ -113,6 +113,6 @@ def _top(path: Path) -> Path | None:
 
 
 def _index(top: Path) -> Path | None:
-    """Return the index to use in a hook, or None for the default. `git commit FILE` commits from a separate index."""
+    """Return the index that git gives to a hook; None for the default. `git commit FILE` uses a temporary index."""
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None

@@ -1,9 +1,9 @@
 """The state that the readers of a spec share: problems with their positions, without consequential problems.
 
-A rule concerns an object and its keys; a `Part` stores their positions. Keys that violate a rule are reported and
-dropped, and the object is built again without them, so that the rest of the file is checked with valid values. The
-dropped keys are the part's `wounds`. Violations of rules that depend on dropped keys are not reported, because they
-would be based on guesses.
+A `Part` stores the positions of an object's keys, because rules concern an object and its keys. Keys that violate a
+rule are reported and dropped, and the object is built again without them, so that the rest of the file is checked with
+valid values. The dropped keys are the part's `wounds`. If a rule depends on a dropped key, its violation is not
+reported, because the key's value is only a guess.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,9 +35,9 @@ T = TypeVar("T", bound=_Checked)
 
 
 class Part:
-    """An object of a spec while it is read: the node in the tree, and the names of its wrong keys.
+    """An object of a spec while it is read: its node in the tree, and the names of keys that are wrong.
 
-    `spelled` maps keys of the model to keys of the spec where these differ.
+    `spelled` maps attributes of the model to keys of the spec, where the names differ.
     """
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
@@ -46,7 +46,7 @@ class Part:
         self._spelled = spelled or {}
 
     def place(self, key: str) -> Node:
-        """Return the node at which to report a key: the key's value or, without the key, the object."""
+        """Return the node at which to report a problem with a key: its value or, if the key is absent, the object."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 
@@ -81,7 +81,7 @@ class Reading:
         own_types = {name for name, _ in options.entity_types}
         for fault in shape_errors(root, allow_extensions=self.is_extended):
             if fault.rule == "TW112" and isinstance(fault.node, Scalar) and fault.node.raw in own_types:
-                continue  # the schema only contains Kafka's entity types
+                continue  # the schema knows only Kafka's entity types
             self.report(fault.rule, fault.node, fault.message)
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))
@@ -92,7 +92,7 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
-        """Add a problem at a node. `because` names another file whose errors are the only cause of the problem."""
+        """Add a problem at a node. `because` names another file, if only errors in that file cause the problem."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
@@ -101,7 +101,7 @@ class Reading:
         return any(id(each) in self._refused for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
-        """Return the converted value of a key; None if it is absent or wrong. Wrong keys become wounds of the part."""
+        """Return a key's converted value; None if the key is absent or wrong. A wrong key is added to `wounds`."""
         node = part.node.get(key)
         if node is None:
             return None
@@ -125,7 +125,7 @@ class Reading:
         return value
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
-        """Build an object. Values that violate a rule are reported and left out."""
+        """Build an object with `make`. Values that violate a rule are reported and dropped until no error is left."""
         while True:
             try:
                 built = make(values)
@@ -143,7 +143,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation at a part, unless the violated rule depends on a value that was already reported."""
+        """Report a violation of an object, unless the violated rule depends on a value that was reported as wrong."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

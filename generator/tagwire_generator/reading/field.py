@@ -78,7 +78,7 @@ _STAND_IN: Final = FieldType("int8")
 
 
 class FieldPart(Part):
-    """A field, and the `FieldSpec` created from the field's valid keys."""
+    """A field, and the `FieldSpec` that was created from its valid keys."""
 
     spec: FieldSpec
 
@@ -87,7 +87,7 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     """Read a field.
 
     `default_versions` are the versions of a field without the key `versions`; None if the key is required.
-    `is_optional` means that the field is listed in the draft dialect's optionalFields.
+    `is_optional` means that the field is in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -126,7 +126,7 @@ def check_hexadecimal(reading: Reading, node: Node | None) -> None:
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """Give an optional field the versions in versionsWithOptional."""
+    """Set the versions of an optional field, which follow from versionsWithOptional."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions
@@ -135,7 +135,7 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Report the released dialect's keys in a spec of the draft dialect, which uses optionalFields instead."""
+    """Report keys of the released dialect in a spec of the draft dialect, which uses optionalFields instead."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
@@ -154,7 +154,7 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """Set the versions of a field that omits them, if it is tagged or in an optional struct. Otherwise, report it."""
+    """Set the versions of a field without the key `versions`; report the field if they can't be inferred."""
     if values["versions"] is not None or "versions" in part.wounds:
         return
     values["versions"] = values["taggedVersions"] or default_versions
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the name of an enum by its register. Without the register, a default that is a name can't be read."""
+    """Replace the name of an enum by its register. If the register is unknown, also drop the field's default."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return
@@ -185,13 +185,13 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
 
 
 def _meaning(values: dict[str, Any]) -> str:
-    """Return the semantic type with its arguments, as far as their keys are valid."""
+    """Return the semantic type with its arguments, such as `decimal(9,2)`."""
     semantic: str = values.get("semantic", "")
     return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
 
 
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Convert the default to the field's type. Here, None is a value, which means null."""
+    """Convert the default to the field's type. None means the default null, not a missing default."""
     written: str | None = values.pop("default", None)
     type: FieldType | None = values.get("type")
     if written is None or type is None:

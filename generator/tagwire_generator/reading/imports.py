@@ -40,7 +40,7 @@ _HEAD: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a spec's tree with imported structs as common structs. `shared` has the trees of shared structs."""
+    """Return a spec's tree with imported structs turned into common structs. `shared` has the imported trees."""
     made = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -53,7 +53,7 @@ def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -
 
 
 class _Inlined:
-    """Converts a shared struct to common structs of an importing spec, in the versions of that spec."""
+    """Turns a shared struct into common structs of an importing spec, in the versions of that spec."""
 
     def __init__(self, present: Mapping[str, Versions], versions: StructVersions) -> None:
         self._present = present
@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the common structs. Inline structs become common, because a common struct can't contain them."""
+        """Yield the common structs. They include inline structs, because common structs can't contain these."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -85,7 +85,6 @@ class _Inlined:
         return self._versions.within(Versions.parse(versions))
 
     def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
-        """Convert a field to the importing spec's versions. If it declares a struct, add the struct to `inline`."""
         made: dict[str, Any] = {}
         for key, kind in key_kinds("field").items():
             if key not in tree:
@@ -109,13 +108,13 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Return whether the schema defines values of this kind as objects keyed by version ranges."""
+    """Return whether values of this kind are objects that are keyed by version ranges."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:
-    """A spec of type struct: its name, its source, and the names of the structs that it imports."""
+    """A spec of type struct: its name and source, and the names of the structs that it imports."""
 
     name: str
     spec: SpecData
@@ -123,7 +122,7 @@ class SharedStruct:
 
 
 class SharedStructs:
-    """The shared structs among some specs. The specs are only searched when the first import is read."""
+    """The shared structs in a set of specs. The specs are searched only when the first import is read."""
 
     def __init__(
         self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None, registers: Registers | None = None
@@ -172,7 +171,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Return whether a shared struct imports itself, or imports a struct that does, directly or through others."""
+        """Return whether a shared struct, or a struct that it imports directly or indirectly, imports itself."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())
@@ -185,7 +184,7 @@ class SharedStructs:
         return False
 
     def way(self, start: str, goal: str) -> tuple[str, ...]:
-        """Return the chain of imports that leads from one shared struct to another, with both; empty without one."""
+        """Return the import path from one shared struct to another, including both; empty if there is none."""
         ways: list[tuple[str, ...]] = [(start,)]
         seen = {start}
         while ways:
@@ -210,12 +209,12 @@ def _imports(root: Object | None) -> Iterator[str]:
 def shared_structs_near(
     path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
 ) -> SharedStructs:
-    """Return the shared structs that a spec can import. `path` is a spec or a folder of specs."""
+    """Return the shared structs that specs at `path`, which is a file or a folder, can import."""
     return SharedStructs(specs_near(path, spec_set), options, registers)
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """Yield all specs in the set of a spec or folder. If it is in no set, yield the specs in its folder."""
+    """Yield all specs of the set. Without a set, yield the specs in the folder at `path`, or next to the file there."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
         with suppress(SpecError):  # errors in the folder are reported elsewhere
@@ -241,13 +240,13 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """A struct that a spec imports, and the import at which errors are reported."""
+    """A struct that a spec imports, and the import to which its errors are attributed."""
 
     spec: StructSpec
     part: Part
 
     def report(self, reading: Reading, violation: Violation) -> None:
-        """Report a violation in the struct, positioned at the import."""
+        """Report a violation in an imported struct, at the import."""
         message = violation.message
         if violation.rule != "TW320":
             message = f"{message} (in the imported {self.spec.owner}, as this spec's versions have it)"
@@ -256,14 +255,14 @@ class ImportedStruct:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """The imports of a spec, and the imported structs."""
+    """A spec's imports, and the structs that they add to the message."""
 
     imports: tuple[ImportSpec, ...] = ()
     structs: tuple[ImportedStruct, ...] = ()
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read the imports of a spec. If an import is invalid, the fields that use it are not reported as well."""
+    """Read a spec's imports. For an invalid import, only the import itself is reported, not the fields that use it."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
@@ -281,7 +280,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that a spec uses, directly or through other shared structs, in the versions that it uses."""
+    """The shared structs that a spec uses directly or through other shared structs, and the versions it uses."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading
@@ -294,7 +293,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import in the spec named `user`."""
+        """Add an import that is declared in `user`, the spec itself or a shared struct."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
@@ -368,12 +367,12 @@ class _Uses:
         self.reading.message_wounds.add("structs")
 
     def imports(self) -> Iterator[ImportSpec]:
-        """Yield the direct and indirect imports, with the struct versions that each uses."""
+        """Yield the direct and indirect imports, with the struct versions that the spec uses."""
         for name, versions in self.versions.items():
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """Return the structs of all imports, in the versions of the spec."""
+        """Return the structs of all imports, converted to the versions of the spec."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

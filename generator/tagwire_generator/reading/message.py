@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # importing specs decide this
+        attributes["flexible_versions"] = EVERYWHERE  # the importing specs are flexible or not
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Check the key that lists versions with tags. Each dialect has its own key, and rejects the other dialect's."""
+    """Report a missing flexibleVersions or versionsWithOptional, or the key of the other dialect."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
@@ -161,7 +161,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         if valid and valid.highest <= optional.highest:
             values["versionsWithOptional"] = reading.optional_versions  # a range up to the newest version is open
         elif optional != reading.optional_versions:
-            # Report a closed range only for the message. Its fields are read as if the range were open.
+            # Report a closed range only once, for the message. Fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Create the message, and report violations of its rules. At this stage, invalid values can't be left out."""
+    """Create the message, and report violations of its rules. At this point, wrong values can no longer be left out."""
     message = None
     violations: tuple[Violation, ...]
     try:
@@ -211,6 +211,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # nothing was reported, but a spec without a message must have an error
+        for violation in violations:  # nothing was reported yet, but without a message there must be an error
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

@@ -1,7 +1,6 @@
 """Find the position of a finding in a spec: the line and column of the key that causes the finding.
 
-Findings come from specs and layouts, which have no positions in the text. So specs with findings, and only these, are
-parsed again.
+Findings come from models and layouts, which don't know positions in the text. So specs with findings are parsed again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position in a spec: field names (JSON or Python) from the message to a field, and a key of this field."""
+    """A key in a spec to which a finding refers. `names` (JSON or Python) lead from the message to the key's field."""
 
     names: tuple[str, ...] = ()
     key: str = "name"
@@ -44,17 +43,17 @@ F = TypeVar("F", bound=_Found)
 
 
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
-    """Return the findings with their positions in the text. A finding without a spot is returned unchanged.
+    """Return the findings with their positions in the texts. A finding without a spot is returned unchanged.
 
-    `texts` has the specs by file. `shared` has the file of each shared struct, so that findings about shared structs
-    are positioned in this file.
+    `texts` has the text of each spec file. `shared` has the file of each shared struct, because a finding about a
+    shared struct is positioned in the struct's file.
     """
     places = _Places(texts, shared or {})
     return tuple(map(places.placed, findings))
 
 
 class _Places:
-    """Finds positions in one set of specs. Each text is parsed only once."""
+    """Finds positions in a set of specs. Each text is parsed only once."""
 
     def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
         self._texts = texts
@@ -62,7 +61,7 @@ class _Places:
         self._documents: dict[str, Document] = {}
 
     def placed(self, finding: F) -> F:
-        """Return the finding, positioned at the key that causes it. The key may be in the spec of a shared struct."""
+        """Return the finding with the position of the key that causes it, which may be in a shared struct's spec."""
         root = self._root(finding.file)
         if root is None:
             return finding
@@ -80,9 +79,10 @@ class _Places:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
-        """Return the file and the value of the spot's key.
+        """Return the file and the value of the key at a spot.
 
-        If the field does not have the key, the value is the field's name. For a removed field, it is the struct's name.
+        If the field does not have the key, return the value of its name. If the field was removed, return the struct's
+        name.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:
@@ -99,7 +99,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the object that lists an owner's fields (the owner or its type's struct), with its file and root."""
+        """Return the file, the root, and the object in it that lists the fields of `owner` (the message or a field)."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -79,12 +79,12 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """Return the registers among spec texts. Errors are reported when each register file is checked."""
+    """Return the registers among spec texts. Errors are ignored here, and reported when the register is read."""
     return _found(("", data) for data in texts)
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:
-    """Return the registers in folders of specs. Their file paths are relative to the current folder."""
+    """Return the registers in folders of specs. Files are named relative to the current folder."""
     specs: list[tuple[str, bytes]] = []
     for folder in folders:
         with suppress(OSError, SpecError):

@@ -3,8 +3,8 @@
     text -> tree with positions -> schema -> fields -> structs -> message
                                           -> entries -> register
 
-All problems of a file are reported at once. The result has a message or a register
-only if none of the problems is an error.
+All problems of a file are reported at once. The result has a message or a register only if none of the problems is an
+error.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A message or a register unless there are errors, and all problems in file order."""
+    """The message or register in a spec (None if there are errors), and all problems in file order."""
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]
@@ -54,8 +54,8 @@ def read_spec(
     """Read a spec from its text. Never raises an error, whatever the text is.
 
     `registers` are the registers of the set; with None, enums are not checked. `shared` are the structs that can be
-    imported. With None, imports are not resolved: a spec with imports returns no message, only the problems found
-    without the imported structs.
+    imported. With None, imports are not resolved: for a spec with imports, the result has no message, only problems
+    that can be found without the imported structs.
     """
     document = parse(text, file=file)
     if document.root is None:
@@ -83,9 +83,9 @@ def read_file(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from a file. `file` is the file's name in reports, by default the path.
+    """Read a spec from a file. `file` is the name to use in problems, by default the path.
 
-    Never raises an error. If the file can't be read, this is a problem in line 1.
+    Never raises an error. A file that can't be read is a problem in line 1.
     """
     name = fspath(path) if file is None else file
     try:
@@ -127,7 +127,7 @@ def load(
     options: SpecOptions = _DEFAULT_OPTIONS,
     shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
-    """Return the message in a spec file. If any problem is an error, raises a SpecError with all problems."""
+    """Return the message in a spec file. If there are errors, raises a SpecError that contains all problems."""
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(f"{result.register.file}: a register, not a message or a format", file=result.register.file)

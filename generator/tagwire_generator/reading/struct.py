@@ -1,4 +1,4 @@
-"""Read a struct, and the structs that its fields declare inline, into `StructSpec`s."""
+"""Read a struct, and the structs that its fields declare inline, as `StructSpec` objects."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +17,7 @@ MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 
 
 class StructPart(Part):
-    """A struct, and the `StructSpec` created from its valid members."""
+    """A struct, and the `StructSpec` that was created from its valid members."""
 
     spec: StructSpec
 
@@ -30,7 +30,7 @@ class StructPart(Part):
 
 
 class StructReader:
-    """Reads the structs of one message. `structs` contains all of them except the message itself."""
+    """Reads the structs of one message. `structs` collects all of them except the message itself."""
 
     def __init__(self, reading: Reading, common: frozenset[str]) -> None:
         self.structs: list[StructPart] = []
@@ -64,7 +64,7 @@ class StructReader:
             part.wounds.add("versions")
 
     def check_references(self) -> None:
-        """Report fields whose struct is declared inline by another field."""
+        """Report a field that uses a struct which another field declares inline."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"
@@ -96,7 +96,6 @@ class StructReader:
         return part
 
     def _read_inline(self, field: FieldPart, member_versions: Versions | None, *, is_common: bool) -> None:
-        """Read the struct that a field declares inline, if it declares one."""
         node, reading, struct = field.node, self._reading, field.spec.struct
         declaring = [key for key in ("fields", "optionalFields") if node.get(key) is not None]
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
@@ -139,7 +138,6 @@ class StructReader:
         return tuple(tags)
 
     def _build(self, part: StructPart, name: str, versions: Versions, reserved_tags: tuple[int, ...]) -> StructSpec:
-        """Build the struct. Members that violate a rule are reported and left out."""
         while True:
             fields: tuple[FieldSpec, ...] = tuple(field.spec for field in part.fields)
             try:
@@ -166,7 +164,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Record that a member is missing, so that rules about all members together are skipped."""
+        """Record that a member is missing, so that rules that need all members are skipped."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

@@ -1,7 +1,7 @@
 """Convert nodes of the tree to Python values.
 
-Existing specs rely on some leniency, which these converters implement: numbers for strings, decimal strings for
-numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
+Like Kafka's generator, these converters are lenient, because existing specs depend on it. They accept numbers for
+strings, decimal strings for numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
 """
 
 import re
@@ -30,7 +30,7 @@ class BadValue(Exception):
 
 
 def text(node: Node) -> str:
-    """Return the source text of a scalar. The quotes of a string are not part of it."""
+    """Return the text of a scalar, without quotes."""
     if not isinstance(node, Scalar):
         raise BadValue("TW111", node, "expected a string, got an object or a list")
     return node.raw
@@ -58,7 +58,7 @@ def is_hexadecimal(node: Node) -> bool:
 
 
 def boolean(node: Node) -> bool:
-    """Return a boolean, written as true or false, as a string of these, or as 1 or 0."""
+    """Return a boolean, which may also be written as 1, 0, "true" or "false"."""
     words = {"true": True, "false": False, "1": True, "0": False}
     found = words.get(text(node))
     if found is None:
@@ -67,7 +67,7 @@ def boolean(node: Node) -> bool:
 
 
 def version_range(node: Node) -> Versions | None:
-    """Return a version range; None for a blank string, which is treated like a missing key."""
+    """Return a version range; None for a blank string, which counts as a missing key."""
     return version_text(text(node), node) if text(node).strip() else None
 
 
@@ -81,19 +81,19 @@ def version_text(text: str, node: Node) -> Versions:
 
 
 def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
-    """Return the entries of an object keyed by version ranges, in ascending order."""
+    """Return the entries of an object keyed by version ranges, sorted by version."""
     assert isinstance(node, Object), "the schema has refused anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))
 
 
 def is_reversed(node: Node, versions: Versions | None) -> bool:
-    """Return whether a range contains no version, but is not written as "none"."""
+    """Return whether a range is empty because its ends are reversed, and not because it is "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 
 def items(node: Node | None) -> tuple[Node, ...]:
-    """Return the items of a list. Another node is treated as a list of one, and None as an empty list."""
+    """Return the items of a list. A node that is not a list counts as a list of one, and None as an empty list."""
     if node is None:
         return ()
     return node.items if isinstance(node, Items) else (node,)

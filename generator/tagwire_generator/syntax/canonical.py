@@ -1,8 +1,8 @@
 """Write the canonical text of a message spec. Specs with the same content have the same canonical text.
 
-Tools write this text (the importer, new versions), and diffs compare it. In specs, a value may have several forms: a
-tag may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each
-value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
+The importer and `tagwire add-version` write this text, and diffs compare it. In other specs, a value may have several
+forms: a tag may be a string, a default a number, and a flag may be given although false is its default. In canonical
+text, each value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
 The form, for authors of specs:
 
@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """The context on which a value's normal form depends."""
+    """The position of a value and the spec's dialect, on which the value's normal form depends."""
 
     note: Note
     draft: bool
@@ -73,12 +73,12 @@ class _Scope(NamedTuple):
         return self._replace(path=f"{self.path}.{name}" if self.path else name, field_type=field_type)
 
 
-# A function that converts a value to its normal form. If the result is None, the key is left out.
+# A function that converts a value to its normal form. A key whose form is None is left out.
 _Form = Callable[[Any, _Scope], Any]
 
 
 class _Key(NamedTuple):
-    """The normal form of a key's value, and the JSON type that the value should have."""
+    """How to convert a key's value to normal form, and the JSON type that the value should have."""
 
     form: _Form
     expected: type
@@ -93,7 +93,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in spec:
             continue
         value = spec[name]
-        result = None if value is None else key.form(value, scope)  # in a spec, null means an absent key
+        result = None if value is None else key.form(value, scope)  # in a spec, null means that the key is absent
         if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
@@ -178,7 +178,7 @@ def _fallback(value: Any, scope: _Scope) -> dict[str, int]:
 
 
 def _default(value: Any, scope: _Scope) -> str | None:
-    """Return a default as text, with hexadecimal numbers converted to decimal; None for the empty string."""
+    """Return a default as text, with hexadecimal numbers converted to decimal; None for an empty string."""
     text = str(value)
     if not text:
         return None

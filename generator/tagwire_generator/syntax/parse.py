@@ -1,8 +1,8 @@
 """Parse the text of a spec into a tree with the line and column of every key and value.
 
-A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so that deep nesting
-needs no recursion in Python. Mistakes that JSON parsers tolerate are kept in the tree and reported: repeated keys,
-trailing commas, lone surrogates. Parsing never raises an error; it returns a tree, problems, or both.
+A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so deep nesting needs
+no recursion in Python. Mistakes that JSON parsers tolerate are kept in the tree and reported: repeated keys, trailing
+commas, lone surrogates. Parsing never raises an error; the result is a tree, problems, or both.
 """
 
 import functools
@@ -86,7 +86,7 @@ class Scalar(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items(Node):
-    """A list."""
+    """A list of values."""
 
     items: tuple[Node, ...]
     trailing_comma: Node | None
@@ -94,7 +94,7 @@ class Items(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member(Node):
-    """A key and its value. The position is that of the key."""
+    """A key and its value. The node's position is the key's position."""
 
     key: str
     value: Node
@@ -102,14 +102,14 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object(Node):
-    """An object. `all_members` includes repeated keys; `members` has the first occurrence of each key."""
+    """An object. `all_members` includes repeated keys; `members` has only the first occurrence of each key."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]
     trailing_comma: Node | None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a key; None if the key is absent or null, which mean the same in specs."""
+        """Return the value of a key; None if the key is absent or null. Both mean the same in specs."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
             return None
@@ -127,7 +127,7 @@ class Document:
 
 
 class _TreeBuilder(lark.Transformer[Any, Node]):
-    """The callbacks of the parser. Each is called as soon as the text for its rule is complete."""
+    """The parser's callbacks. lark calls each as soon as it has parsed the text of a grammar rule."""
 
     def start(self, children: list[Node]) -> Node:
         return children[0]
@@ -183,7 +183,7 @@ def _parser() -> lark.Lark:
 
 
 def _parse_tree(text: str) -> Node:
-    """Parse a text and return its tree. lark does not declare the tree's type."""
+    """Parse a text. This function only adds the tree's type, which lark does not declare."""
     parser: Any = _parser()
     root: Node = parser.parse(text)
     return root
@@ -252,7 +252,7 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 
 def _too_deep(root: Node) -> Node | None:
-    """Return the first object or list that is nested too deep, in breadth-first order."""
+    """Return the first object or list that is nested too deep, at the lowest such level; None if there is none."""
     level: list[Node] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]

@@ -1,9 +1,9 @@
 """Check the shape of a spec: its keys, and the kinds of their values.
 
 `spec.schema.json` defines the shape, and jsonschema checks it; editors use the same schema. This module adds a position
-in the text, a rule ID and a sentence to each error. The patterns in the schema are only for editors, because the reader
-checks the same conditions with better messages. Keys with `"dialect": "tagwire"` are extensions of Kafka's language,
-and are rejected in specs that did not enable them.
+in the text, a rule ID and a sentence to each error. The patterns in the schema are only for editors; the reader checks
+the same conditions with better messages. A key with `"dialect": "tagwire"` in the schema is an extension of Kafka's
+language, and is an error in a spec that did not enable extensions.
 """
 
 import functools
@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at `node`. The reader must ignore the value at the node `unusable`."""
+    """A schema error at `node`. If `unusable` is set, the reader must ignore the value at that node."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -53,7 +53,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """The part of jsonschema's errors that this module uses. The library's own types are too loose."""
+    """The attributes of jsonschema's errors that this module uses, because the library's own types are too loose."""
 
     validator: str
     validator_value: Any
@@ -76,9 +76,9 @@ def schema() -> dict[str, Any]:
 
 @functools.cache
 def key_kinds(place: str) -> Mapping[str, str]:
-    """Return the keys of an object in specs in canonical order, each with the kind of its value.
+    """Return the keys of an object in canonical order, each with the kind of its value.
 
-    `place` and the kinds are names in the schema's `$defs`. Readers and canonical text both use this list of keys.
+    `place` and the kinds are names of definitions (`$defs`) in the schema. Readers and canonical text use this order.
     """
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][place]["properties"].items()}
 
@@ -95,12 +95,12 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Report every key of the tagwire dialect. `shape_errors` then decides whether the key is allowed."""
+    """Report every use of a tagwire key. `shape_errors` decides whether the use is an error."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
 def _is_integer(checker: object, value: object) -> bool:
-    """Return whether a value is an integer. 7.0 is rejected, although JSON Schema accepts it as an integer."""
+    """Return whether a value is an integer. Unlike in JSON Schema, 7.0 is not an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -122,7 +122,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # the reader itself checks patterns
+            case _:  # the reader checks patterns
                 pass
 
 
@@ -133,7 +133,7 @@ def is_extended(root: Object, *, by_default: bool) -> bool:
 
 
 def is_format(root: Object) -> bool:
-    """Return whether a tree is a record format. The schema for record formats differs from that for messages."""
+    """Return whether a tree is a record format, which has its own schema."""
     return _is_type(root, "format")
 
 
@@ -153,7 +153,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: Node) -> Any:
-    """Convert the tree to Python data, without members that are null."""
+    """Convert the tree to Python data. Members that are null are left out."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):
@@ -193,7 +193,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # If the key is there but null, report the error at the key.
+            # If the key is present but null, report the error there.
             place = node.members.get(key, node)
             yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 
@@ -227,6 +227,6 @@ def _shown(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
-    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts integers with 40 or more digits to floats
+    if isinstance(value, float) and abs(value) >= 1e39:  # the parser converts integers of 40 or more digits to floats
         return "a number of 40 digits or more"
     return quoted(value)

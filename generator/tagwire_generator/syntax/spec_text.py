@@ -1,4 +1,4 @@
-"""Write the text of a spec, and collect the comments in a text."""
+"""Write the text of a spec, with its comments, and collect the comments of a text."""
 
 import json
 import re
@@ -18,24 +18,24 @@ _MARK: Final = "\0"
 
 
 class Comments:
-    """The comments of a spec, by the path of the item that they describe."""
+    """The comments of a spec, by the path of the item to which they belong."""
 
     def __init__(self) -> None:
         self.above: dict[Path, list[str]] = {}
         self.behind: dict[Path, str] = {}
 
     def lines_above(self, path: Path, indent: str) -> list[str]:
-        """Return the comments above an item, as lines."""
+        """Return the lines of the comments that precede an item."""
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Return an item's lines, with the comment that follows the item added to the last line."""
+        """Add the comment that follows an item to the item's last line, as a marked comment."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
 
 def spec_text(form: Mapping[str, Any], comments: Comments | None = None) -> str:
-    """Return the text of a spec in normal form, with a final newline."""
+    """Return the text of a spec that is in normal form, with a final newline."""
     comments = comments or Comments()
     parts: list[list[str]] = []
     for key, value in form.items():
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move the marked comment to the end of its line, after any commas and brackets added after the comment."""
+    """Move a marked comment to the end of the line, behind commas and brackets that were added after it."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -67,7 +67,6 @@ def _finished(line: str) -> str:
 
 
 def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return the lines of the entries in a block, with comments and commas."""
     parts: list[list[str]] = []
     for index, entry in enumerate(entries):
         place = (*path, index)
@@ -77,12 +76,12 @@ def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, 
 
 
 def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return the lines of a field or struct: its own keys, on a single line if they fit, followed by its members."""
+    """Return the lines of a field or struct: its own keys, on one line if they fit, and then its members."""
     blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
 
-    lines = [indent + "{ " + "".join(parts[:1])]  # the entry may be empty if a lock file is damaged
+    lines = [indent + "{ " + "".join(parts[:1])]  # a damaged lock file may have empty entries
     for part in parts[1:]:
         if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
             lines[-1] += ", " + part
@@ -119,7 +118,7 @@ TOKEN: Final = re.compile(
 
 @dataclass
 class _Open:
-    """An object or list that is being scanned, with the path of its current item."""
+    """An object or list that is being scanned, with the index or key of the current item."""
 
     path: Path
     is_list: bool
@@ -142,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to an item, or to the enclosing item if this one has no lines of its own."""
+        """Attach the pending comments to an item or, if it has no line of its own, to the item that contains it."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -175,7 +174,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Attach a comment to the item that ended just before it on its line. Returns whether there is one."""
+        """Attach a comment to the item that ends just before it on the same line. Return False if there is none."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False
@@ -209,10 +208,10 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost item that is at the path or contains it, and that is written on lines of its own."""
+    """Return the innermost item, at the path or around it, that starts on a line of its own."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    if len(path) % 2 and len(path) > 1:  # a comment at a key belongs to the key's field
+    if len(path) % 2 and len(path) > 1:  # a comment between a key and its value belongs to the field
         return path[:-1]
     return path
