@@ -1,7 +1,7 @@
 """Convert nodes of the tree to Python values.
 
-Like Kafka's generator, these converters are lenient, because existing specs depend on it. They accept numbers for
-strings, decimal strings for numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
+The converters are lenient, because existing specs depend on it. They accept numbers for strings, decimal strings for
+numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
 """
 
 import re

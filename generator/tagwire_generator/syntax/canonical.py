@@ -1,8 +1,8 @@
 """Write the canonical text of a message spec. Specs with the same content have the same canonical text.
 
-The importer and `tagwire add-version` write this text, and diffs compare it. In other specs, a value may have several
-forms: a tag may be a string, a default a number, and a flag may be given although false is its default. In canonical
-text, each value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
+Tools such as the importer write this text, and diffs compare it. In other specs, a value may have several forms: a tag
+may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each
+value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
 The form, for authors of specs:
 

@@ -1,1 +1,1 @@
-"""Create views, which hold the strings that templates print, and render templates with these views."""
+"""Create views, which hold the strings that templates print, and render the templates."""

@@ -40,7 +40,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """The view of a data class."""
+    """The view of a data class, for a message or a struct."""
 
     name: str
     base: str
@@ -61,7 +61,7 @@ class StructView:
 
 @dataclass(frozen=True)
 class DataModuleView:
-    """The view of the module of a message's data classes."""
+    """The view of a module with the data classes of a message."""
 
     source: str
     """The spec's name, which is part of the module's first line."""
@@ -77,9 +77,10 @@ class DataModuleView:
 
 
 class DataViews:
-    """Creates the views of one module, and collects the module's imports.
+    """Creates the views of one module, and collects the imports that the module needs.
 
-    `package` contains the modules of registers, shared structs and headers. `headers` names the headers in `package`.
+    `package` is the package with the modules of registers, shared structs and headers. `headers` are the names of the
+    headers that it has.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # Names defined in the class bodies, which would hide imports of the same name there.
+        # Inside the class bodies, these names hide imports with the same name.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -145,7 +146,7 @@ class DataViews:
         base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
         if header not in self.headers:
             return base
-        # The name is in a string, because only type checkers import the header.
+        # The name is quoted, because the header is only imported for type checkers.
         return f'{base}["{self.type_imports.use(f"{self.package}.{snake_case(header)}", header)}"]'
 
     def constants(self) -> list[tuple[str, str]]:
@@ -190,13 +191,13 @@ class DataViews:
     def attribute_type(self, field: FieldSpec) -> str:
         """Return the type annotation of an attribute."""
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # type checkers see deprecated fields as properties
+        if field.type.is_array and field.deprecated is None:  # for type checkers, deprecated fields are properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")
 
     def parameters(self, struct: StructSpec) -> tuple[str, ...]:
-        """Return the parameters of the constructor for type checkers."""
+        """Return the constructor's parameters with their types, for type checkers."""
         found = []
         for field in struct.fields:
             name, annotation = attribute_name(field.name), self.annotation(field)
@@ -209,14 +210,14 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the `deprecated` decorator of PEP 702. Type checkers know it, even if no package provides it."""
+        """Return the `deprecated` decorator (PEP 702). Type checkers know it even without `typing_extensions`."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """Return the annotation of a field's values. The `outer` outermost array types are left out."""
+        """Return the type annotation of a field's values, without the `outer` outermost array types."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"
@@ -235,7 +236,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the code that declares a default or, for a required field, its value in versions without the field."""
+        """Return arguments that declare a default or, for a required field, its value in versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

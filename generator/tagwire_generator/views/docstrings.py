@@ -18,19 +18,19 @@ _WIDTH = 110
 
 
 def in_versions(versions: Versions) -> str:
-    """Return a version range in words, such as "versions 1-3"."""
+    """Return a version range as words, such as "versions 1-3"."""
     if versions.highest == HIGHEST and not versions.lowest:
         return "all versions"
     return f"version{'s' * (len(versions) > 1)} {versions}"
 
 
 def message_doc(spec: MessageSpec) -> str:
-    """Return the docstring of a message's module, which is one line."""
+    """Return the docstring of a message's module, which has one line."""
     return f"{spec.name} ({', '.join(_message_facts(spec))})."
 
 
 def class_doc(spec: MessageSpec, history: Sequence[str] = ()) -> str:
-    """Return a message's docstring: its purpose, deprecated versions, and the changes in each version."""
+    """Return the docstring of a message class: purpose, deprecated versions, and the changes in each version."""
     texts = [documented(spec.about, _message_facts(spec)) if spec.about else prose(message_doc(spec))]
     if spec.deprecated is not None:
         texts.append(prose(deprecated_versions(spec)))
@@ -46,9 +46,9 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Return a struct's docstring, which names the fields that use the struct.
+    """Return the docstring of a struct class, which lists the fields that use the struct.
 
-    If such a field belongs to another struct than the message, the name of that struct precedes it.
+    A field of another struct is listed with that struct's name, and a field of the message without one.
     """
     places = []
     for owner in (spec.root, *spec.structs):
@@ -83,10 +83,10 @@ def field_doc(field: FieldSpec, about: str) -> str:
 
 
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
-    """Return a docstring from a spec's description and facts, such as the wire type and the versions.
+    """Return a docstring made of a spec's description and facts, such as the wire type and the versions.
 
-    The facts follow the description in parentheses, so that `message.field_docs` can find the description. Without a
-    description, the docstring consists of the facts. Further sentences are separate paragraphs.
+    The facts follow the description in parentheses, so that `message.field_docs` can separate them. Without a
+    description, the docstring consists of the facts. Each string in `more` becomes a paragraph.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))
@@ -110,7 +110,7 @@ def _reason(what: str, why: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Join texts as sentences. A period is added to all but the last if it is missing."""
+    """Join sentences with spaces. A missing period is added to all but the last."""
     *before, last = [text.strip() for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
@@ -142,7 +142,7 @@ def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
 
 
 def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
-    """Yield the changes in a version, such as "adds `name`"."""
+    """Yield the changes from the layout of the previous version, such as "adds `name`"."""
     if _shape(now) != _shape(earlier) and _shape(now):
         yield _shape(now)
     old, new = dict(_paths(earlier, "")), dict(_paths(now, ""))
@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that `others` lacks, except for paths inside another missing path."""
+    """Return the paths that `others` lacks, without paths inside a missing struct."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -188,7 +188,7 @@ def _shape(root: StructLayout) -> str:
 
 
 def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
-    """Describe the fields whose record format differs from the previous version's."""
+    """Describe the fields that have another record format than in the previous version."""
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
@@ -196,7 +196,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Yield the path of each field, with its tag and whether it may be null."""
+    """Yield the path of each field, with whether it may be null, and its tag."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):
@@ -208,10 +208,10 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """Assigns names to a module's functions. Equal struct layouts share a function, named after the first version.
+    """Names the functions of a module. Versions with equal layouts of a struct share one function.
 
-    Many struct names begin with the message's name. This prefix is left out (`_read_topic_v0`), unless another struct
-    is already called by the rest of the name.
+    The function is named after the struct and the first version. A prefix that is the message's name is left out
+    (`_read_topic_v0`), unless another struct already has the shorter name.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether a struct contains slices of the input. Its reader then needs the parameter `raw`."""
+    """Return whether values of a struct contain slices of the input. If so, the struct's reader needs `raw`."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

@@ -1,7 +1,7 @@
 """Write the expressions in a serializer module, and collect the imports and constants that they need.
 
-Only this module maps wire types to the helpers in `tagwire.wire`. For a type without helpers, the generated code calls
-the type's row in `WIRE_TYPES`, so a new type requires no change in this module.
+Only this module maps wire types to the helper functions in `tagwire.wire`. For a type without helpers, generated code
+uses the type's row in `WIRE_TYPES`, so a new type requires no change here.
 """
 
 from struct import pack
@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """Faster helpers that replace the methods of a family's wire types, and have the names of these methods."""
+    """Helper functions that replace the wire type methods with these attributes' names, because they are faster."""
 
     value_of: str
     raw_of: str
@@ -83,7 +83,7 @@ class Expressions:
         return self.imports.use(module, name)
 
     def constant(self, prefix: str, expression: str) -> str:
-        """Return the name of a module constant with this expression. Equal expressions share a constant."""
+        """Return the name of a module constant for an expression. Equal expressions share a constant."""
         same = [name for name, known in self.constants.items() if known == expression and name.startswith(prefix)]
         if same:
             return same[0]
@@ -93,7 +93,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """Return the name of a constant with the tags, at least one, that a struct of this version knows."""
+        """Return the name of a constant that contains the tags (one or more) that a struct of this version knows."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
@@ -105,9 +105,9 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Return the name of a constant for arrays of a number type, or for the `struct` calls that read or write them.
+        """Return the name of a constant that reads and writes arrays of a number type.
 
-        `calls` is "packers" or "unpackers" for `struct` calls, each of which handles one number of elements.
+        With `calls` ("packers" or "unpackers"), the constant instead maps a number of elements to its `struct` call.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -123,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts the result of `struct` to the value; "" if no conversion is needed."""
+        """Return an expression that converts `raw`, a result of `struct`, to a field's value; "" if both are equal."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -134,7 +134,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.value_of), raw)
 
     def packed(self, wire: WireType, value: str) -> str:
-        """Return the expression for a value that is passed to `struct`."""
+        """Return an expression that converts a field's value to an argument for `struct`."""
         if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
@@ -143,23 +143,23 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """Return an expression for a wire type's row in `WIRE_TYPES`."""
+        """Return an expression for the row of a wire type in `WIRE_TYPES`."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         name = wire.name.replace("[", "_").removesuffix("]")
         return self.constant(f"_{name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
-        """Return an enum's wire type, made from its integer type and its register."""
+        """Return an expression for an enum's wire type, made from its integer type and its register."""
         made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
         return f"{made}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:
-        """Return an enum's members by number. The mapping also handles unknown numbers."""
+        """Return the name of a constant that maps numbers to an enum's members. It also accepts unknown numbers."""
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Return the module's name for a register class, which is imported from a separate module."""
+        """Import a register class from its module, and return its name in this module."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # the constructor requires a value for some field
+            is_required = any(row.required for row in cls.FIELDS)  # some field has no default
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
@@ -178,7 +178,7 @@ class Expressions:
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
-        """Return a condition that is true if a field of `m` differs from its default."""
+        """Return a condition that is true if the field of `m` differs from its default."""
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
@@ -192,7 +192,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return the conditions under which `m` breaks a rule about several fields; most structs have no such rule."""
+        """Return conditions that are true if `m` breaks a rule about several fields, such as a union; usually none."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -206,7 +206,7 @@ class Expressions:
     # ------------------------------------------------------------ sized types, elements, structs
 
     def sized_value(self, wire: WireType) -> str:
-        """Return an expression for the value in the bytes from `pos` to `end`."""
+        """Return an expression for the value that the bytes from `pos` to `end` encode."""
         if wire.family == "text":
             return "buf[pos:end].decode()"
         source = f"{_source(wire)}[pos:end]"
@@ -221,7 +221,7 @@ class Expressions:
         return f"{put}({out}, {value})"
 
     def elements_reader(self, element: Type, count: str) -> str:
-        """Return a call that reads `count` elements of the type."""
+        """Return a call that reads `count` elements of a type."""
         if isinstance(element, Nested):
             return self.struct_reader(element.struct, count)
         if isinstance(element, Array):
@@ -232,7 +232,7 @@ class Expressions:
         return self.element_reader(element, count)
 
     def elements_writer(self, element: Type, out: str, values: str) -> str:
-        """Return a call that writes elements of the type, without a count."""
+        """Return a call that writes elements of a type. Their count is written separately."""
         if isinstance(element, Nested):
             return f"{self.struct_writer(element.struct)}({out}, {values})"
         if isinstance(element, Array):
@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Return the module's name for a data class, which is an alias if the runtime itself uses the class's name."""
+        """Return the name of a data class in this module: an alias if the runtime has the same name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the helper suffixes for one value and for many. Families without helpers use the helpers for bytes."""
+    """Return the helper suffixes for one value and for many values. By default, these are the suffixes for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code supports only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

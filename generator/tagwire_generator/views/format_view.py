@@ -1,6 +1,6 @@
 """The view of a record format's module: data classes and field tables.
 
-Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers, because the
+Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers; the
 interpreter reads and writes them by their layout.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["format_view"]
 
 
 def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
-    """Return the view of a format's module. `cls` is the runtime class of the format."""
+    """Return the view of a record format's module. `cls` is the format's runtime class."""
     views = _FormatViews(spec, None, options)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
     return views.module_of(structs, source, _doc(spec, cls.layout()))
@@ -69,7 +69,7 @@ class _FormatViews(DataViews):
         return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
-        """Return source code for an equal value. Tuples and frozen data become nested expressions."""
+        """Return an expression that creates an equal value. Tuples and frozen data become nested expressions."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, FrozenData):
@@ -111,7 +111,7 @@ def _field_doc(field: FieldSpec, row: FieldRow) -> str:
 
 
 def _doc(spec: MessageSpec, layout: Layout) -> str:
-    """Describe the wire format, with one line for each field."""
+    """Return a docstring that describes the wire format, with one line for each field."""
     assert spec.format is not None
     return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 

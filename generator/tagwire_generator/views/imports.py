@@ -1,4 +1,4 @@
-"""Collect the imports of a module. Using a name adds its import."""
+"""Collect the imports of a module: using a name adds its import."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 class Imports:
     """The names that a module imports.
 
-    A spec may name a struct `Message` or `UUID`. Then the imported name gets a leading underscore, which names in specs
-    can't have.
+    If a spec uses a name such as `Message` or `UUID` itself, the import gets a leading underscore, which no name in a
+    spec has.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -23,7 +23,7 @@ class Imports:
         return name
 
     def use_aliased(self, module: str, name: str) -> str:
-        """Import a name like `use`, but always with a leading underscore."""
+        """Import a name like `use` does, but always with a leading underscore."""
         self._names[module].add(f"{name} as _{name}")
         return f"_{name}"
 

@@ -1,8 +1,8 @@
-"""The view of a message for templates with output other than Python: references, dissectors, other languages.
+"""The view of a message for templates whose output is not Python: references, dissectors, other languages.
 
 Part of the stable interface for users' templates (docs/templates.md). It describes a message twice: as a table of its
-fields in all versions, and as the wire format of each version. Texts are not escaped, because each output format has
-its own rules for escaping. Names are always ASCII identifiers.
+fields in all versions, and as the wire format of each version. Strings are not escaped, because each output format has
+its own rules. Names are always ASCII identifiers.
 """
 
 import json
@@ -25,7 +25,7 @@ __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "Wir
 
 @dataclass(frozen=True)
 class RowView:
-    """The view of a field in all versions. Nested fields come after the field that contains them."""
+    """The view of a field in all versions. The fields of a struct follow the field that has the struct as its type."""
 
     path: str
     name: str
@@ -49,7 +49,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class WireType:
-    """The view of a value's wire format."""
+    """The view of a type's wire format."""
 
     shape: str
     type: str
@@ -63,7 +63,7 @@ class WireType:
 
 @dataclass(frozen=True)
 class WireField:
-    """The view of a field in one version."""
+    """The view of a field in one version, as it is on the wire."""
 
     name: str
     path: str
@@ -114,7 +114,7 @@ class MessageView:
 
 
 def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
-    """Return the view of a message. Record formats have no such view."""
+    """Return the view of a message. There is no such view for record formats."""
     cls = message_class(spec, options)
     return MessageView(
         source=source,
@@ -173,7 +173,7 @@ def _entries(field: FieldSpec) -> list[RegisterEntry]:
 
 
 def _default(field: FieldSpec) -> str:
-    """Return a default as JSON. If an enum names the number, return the name."""
+    """Return a default as JSON. For an enum, return the member's name if the number has one."""
     value: object = next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
     if value is STRUCT_DEFAULT:
         return "{}"

@@ -20,7 +20,7 @@ RUNTIME_LEVEL = 2
 
 @dataclass(frozen=True)
 class MessageEntry:
-    """A message in its package's index."""
+    """The entry of a message in the package's index."""
 
     name: str
     module: str
@@ -31,7 +31,7 @@ class MessageEntry:
 
 @dataclass(frozen=True)
 class PackageView:
-    """The contents of the package's modules that don't belong to a message."""
+    """The contents of the package's own modules, which don't belong to a single message."""
 
     package: str
     doc: str
@@ -61,7 +61,7 @@ class PackageView:
 def package_view(
     summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
 ) -> PackageView:
-    """Return the view of a package with these messages and registers, and with the specs' history if there is one."""
+    """Return the view of a package with these messages and registers. `history` is the specs' history, if any."""
     there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     present = [each for each in there if each.kind != "struct"]
     keys = sorted(

@@ -1,11 +1,11 @@
 """The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
-Consecutive fields of fixed width are read by one `struct` call, together with the first byte (or the fixed length) of
-the next field. Most of the speed of pure Python decoding comes from this. In each step, `shape` names a macro in
-`templates/read.jinja`. The other attributes are the strings that the macro prints.
+A single `struct` call reads consecutive fields of fixed width, and the first byte (or the fixed length) of the field
+after them. This makes decoding in pure Python fast. In each step, `shape` names a macro in `templates/read.jinja`. The
+other attributes are strings that the macro prints.
 
-In generated code, `m` is the object, `buf` the bytes, `pos` the position, `n` the last length or marker, `end` and
-`stop` the ends of a string and of a tagged field, `raw` the buffer that bytes fields slice.
+In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
+`end` the end of a string, `stop` the end of a tagged field, and `raw` the buffer of which bytes fields are slices.
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ __all__ = ["ReadStep", "TagCase", "read_steps"]
 
 @dataclass(frozen=True)
 class TagCase:
-    """A known tagged field: its tag, and the steps that read its value."""
+    """A known tagged field: its tag, and the steps that read the value."""
 
     tag: int
     steps: tuple["ReadStep", ...]
@@ -40,7 +40,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """One step. `shape` determines which of the strings are set."""
+    """One step of the code. `shape` determines which of the strings are set."""
 
     shape: str
     target: str = ""
@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How to read the length before a value: `struct` code, null test, number of elements, and end of the value."""
+    """Expressions for the length before a value: its `struct` code, null test, element count, and the value's end."""
 
     code: str
     is_null: str
@@ -76,7 +76,7 @@ _LEADS = {
 
 
 def read_steps(struct: StructLayout, expressions: Expressions) -> tuple[ReadStep, ...]:
-    """Return the steps that set every attribute of the object `m`."""
+    """Return the steps that read a struct, and set all attributes of the object `m`."""
     return _Steps(expressions).struct(struct)
 
 
@@ -113,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ runs of fixed width
 
     def flush(self, note: str = "") -> None:
-        """Add a `struct` call that reads the pending fields. `note` describes anything else that the call reads."""
+        """Add a `struct` call that reads the pending fields. `note` describes what else the call reads."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or marker into `n`, with the same `struct` call as the pending fields."""
+        """Read a length or marker into `n`, using the `struct` call of the pending fields."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
@@ -168,7 +168,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Read a value that may be preceded by a null marker."""
+        """Read a value. If `marker` is not empty, a null marker precedes the value."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

@@ -13,7 +13,7 @@ __all__ = ["RegisterModuleView", "register_view"]
 
 @dataclass(frozen=True)
 class RegisterModuleView:
-    """The module of a register."""
+    """The view of a register's module."""
 
     source: str
     doc: str
@@ -50,7 +50,7 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    """Return an entry's key. Its name follows if it differs from the constant's, and its codec if it has one."""
+    """Return a constant's value: the key, the name if it differs from the constant's, and the codec if there is one."""
     words = [entry.name, *([entry.codec] if entry.codec else [])]
     if words == [spec.constant(entry)]:
         return str(entry.key)

@@ -1,4 +1,4 @@
-"""The view of a serializer module: a class for each version and functions for each struct, as strings and steps."""
+"""The view of a serializer module: a class for each version, and functions for each struct."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The functions that read and write a struct. Several versions may share them."""
+    """The view of the functions that read and write a struct. Several versions may share them."""
 
     name: str
     struct: str
@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """The serializer class of a version. A class with a `base` only inherits the serializer of another version."""
+    """The view of a version's serializer class. A class with a `base` only inherits another version's serializer."""
 
     number: int
     name: str
@@ -59,7 +59,7 @@ def serializer_view(
 ) -> SerializerModuleView:
     """Return the view of a message's serializer module.
 
-    `module` contains the message's data classes. `shared` has the modules of the shared structs that the message uses.
+    `module` is the module of the message's data classes. `shared` maps shared structs to their modules.
     """
     serializers = frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS)
     names = StructNames(cls.NAME, module, serializers, shared)
@@ -137,5 +137,5 @@ def _fields_doc(struct: StructLayout) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Wrap names and types for a docstring. Later lines are indented by four; nothing needs escaping."""
+    """Wrap a list of fields for a docstring, indenting all lines but the first by four. Names need no escaping."""
     return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

@@ -1,4 +1,4 @@
-"""The views of a data class's union properties, and of its methods that find elements by key."""
+"""The views of two kinds of methods in data classes: properties for unions, and methods that find elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Annotate = Callable[[FieldSpec], str]
 
 @dataclass(frozen=True)
 class UnionView:
-    """The view of a property that returns the set alternative of a union, as name and value."""
+    """The view of a property that returns the name and value of the alternative that is set in a union."""
 
     name: str
     annotation: str
@@ -27,7 +27,7 @@ class UnionView:
 
 @dataclass(frozen=True)
 class KeyedView:
-    """The view of a method that finds array elements by key."""
+    """The view of a method that finds an array element by its key."""
 
     name: str
     annotation: str
@@ -37,7 +37,7 @@ class KeyedView:
 
 
 def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -> tuple[UnionView, ...]:
-    """Return the views of a struct's unions, in the order of their first alternatives."""
+    """Return the views of a struct's unions, ordered by their first alternatives."""
     unions: dict[str, list[FieldSpec]] = {}
     for field in struct.fields:
         if field.union:
@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[str, str] | None:
-    """Return the type of the argument and of the result of `which`; None for a struct without unions."""
+    """Return the parameter type and the return type of the method `which`; None for a struct without unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")
@@ -99,13 +99,13 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
 
 
 def named_type(field: FieldSpec) -> str:
-    """Return the type of a field, followed by its semantic type or the name of its enum."""
+    """Return the type of a field, followed by its semantic type or the name of its enum, if it has one."""
     meaning = field.meaning or (field.enum.name if field.enum is not None else "")
     return f"{field.type} {meaning}".rstrip()
 
 
 def value_facts(field: FieldSpec) -> list[str]:
-    """Return the notes about a field's values for its docstring, other than type and versions."""
+    """Return notes about a field's values for its docstring, such as `required`."""
     facts = ["required"] if field.required else []
     if field.union:
         facts.append(f"an alternative of {attribute_name(field.union)}")

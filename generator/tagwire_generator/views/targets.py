@@ -1,4 +1,4 @@
-"""Read `targets.toml` of a template folder, which lists files to generate besides or instead of Python modules.
+"""Read `targets.toml` of a template folder, which lists files to generate in addition to Python modules, or instead.
 
     python = false                    # no Python modules; default: true
 
@@ -7,8 +7,8 @@
     each = "message"                  # a file for each message, or for the "package"
     file = "{message}.md"             # {message}, {module} and {package} stand for their names
 
-Paths are relative to the package folder. black formats the output of `*.py.jinja` and
-`*.pyi.jinja`; all other output is written unchanged.
+Paths are relative to the package folder. black formats the output of `*.py.jinja` and `*.pyi.jinja`; all other output
+is written unchanged.
 """
 
 import string
@@ -27,7 +27,7 @@ _EACH: Final = {"message": {"message", "module", "package"}, "package": {"packag
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A template, what it is rendered for, and a pattern for the names of its files."""
+    """A template, whether it is rendered per message or per package, and a pattern for the names of its files."""
 
     template: str
     each: Literal["message", "package"]
@@ -40,13 +40,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What a folder of templates generates."""
+    """The contents of a `targets.toml`."""
 
     targets: tuple[Target, ...] = ()
     python: bool = True
 
     def each(self, what: str) -> tuple[Target, ...]:
-        """Return the targets that are rendered for each "message", or for the "package"."""
+        """Return the targets that are rendered for each `what`: "message" or "package"."""
         return tuple(target for target in self.targets if target.each == what)
 
 

@@ -1,7 +1,7 @@
 """The steps of straight-line code in which a serializer writes a struct, the counterpart of `read_steps`.
 
 In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
-bytearray to which bytes are appended. A tagged field is written to a separate bytearray first, because its size
+bytearray to which bytes are appended. A tagged field is first written to a separate bytearray, because its size
 precedes its value.
 """
 
@@ -36,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step. `shape` determines which of the strings are set."""
+    """One step of the code. `shape` determines which of the strings are set."""
 
     shape: str
     lines: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ _NULLS = {COMPACT.name: 'b"\\x00"', INT16.name: 'b"\\xff\\xff"', INT32.name: 'b"
 
 
 def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteStep, ...]:
-    """Return the steps that write `m` to `out`. The first step rejects values that this version can't represent."""
+    """Return the steps that write the object `m` to `out`. The first step rejects objects that can't be written."""
     writer = _Steps(expressions, "out", struct)
     section = struct.section
     steps = [writer.refusal(struct)]
@@ -78,7 +78,7 @@ class _Steps:
         """Attributes of `m` that may be None in at least one version."""
 
     def refusal(self, struct: StructLayout) -> WriteStep:
-        """Return the step that rejects objects of other classes, and objects that this version can't represent."""
+        """Return the step that rejects objects of the wrong class, and values that this version can't represent."""
         cls = self.expressions.data_class(struct.cls)
         below = self.expressions.use("tagwire.wire", "is_subclass")
         conditions = [f"(type(m) is not {cls} and not {below}(type(m), {cls}))"]
@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return an expression for a value that must not be None. If necessary, the expression also checks this."""
+        """Return an expression for a value that must not be None, with a check unless the value can't be None."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
@@ -147,7 +147,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Write a value of fixed width after its null marker. In a version without null, there is no marker."""
+        """Write a value of fixed width after its null marker. If the version doesn't allow null, there is no marker."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"
