@@ -1,1 +1,1 @@
-"""The `tagwire` command line. Requires the extra `cli`; commands that read specs also require `generate`."""
+"""The `tagwire` command line, which requires the extra `cli`. Commands that read specs also require `generate`."""

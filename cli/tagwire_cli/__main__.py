@@ -18,7 +18,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
-    if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click for this: importing click doubles the run time
+    if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click just for this: that would double the run time
         from importlib.metadata import version
 
         sys.stdout.write(f"tagwire, version {version('tagwire')}\n")
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _escape_unencodable_output() -> None:
-    """Escape characters that standard output can't encode, such as non-UTF-8 bytes in a path."""
+    """Escape characters that standard output can't encode, for example in a path that is not valid UTF-8."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

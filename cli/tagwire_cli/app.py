@@ -31,12 +31,12 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            # The message of NoArgsIsHelpError is the help text, not an error.
+            # NoArgsIsHelpError is not an error: its message is the help text.
             if not isinstance(error, click.exceptions.NoArgsIsHelpError):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits without a message
+            if error.errno == errno.EPIPE:  # the reader closed the pipe: let click exit silently
                 raise
             reason = error.strerror or error
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")

@@ -1,8 +1,8 @@
 """Command groups whose commands are listed in tables and loaded on demand: `tagwire`, `tagwire log`, `tagwire spark`.
 
 Each command is a module that defines a click command called `command`. The module is imported only when the command is
-used, and imports slow modules inside functions. So `--help` is fast, and a command doesn't require the extras of other
-commands.
+used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
+extras of other commands.
 
 To divide the help into sections, overriding one method of click is enough. cloup and rich-click also support sections,
 but they would change how all other help is printed.
@@ -22,9 +22,9 @@ _WHOLE: Final = 1000
 
 
 class CommandTable(click.Group):
-    """A command group with help in sections. `sections` maps a section's title to the modules of its commands, by name.
+    """A command group with help in sections. `sections` maps a section's title to its commands' names and modules.
 
-    The error for an unknown command suggests the most similar name or, without one, the help.
+    For an unknown command, the error suggests the most similar name, or else the help.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
@@ -46,7 +46,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help sections, with aligned columns. Each command is shown with the first sentence of its help."""
+        """Write the sections of the help, with aligned columns. Each command has the first sentence of its own help."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

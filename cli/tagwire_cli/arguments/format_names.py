@@ -1,4 +1,4 @@
-"""Parse names of record formats on the command line. An unknown name is a usage error, before any input is read."""
+"""Parse names of record formats on the command line. An unknown name is a usage error, raised before input is read."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of record formats, and `auto` for input."""
+        """Complete the names of record formats; also `auto`, if the format is that of the input."""
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]
@@ -41,7 +41,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
+    """Return the set of formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:

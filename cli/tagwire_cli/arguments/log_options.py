@@ -1,4 +1,4 @@
-"""The options that the log commands of `tagwire log` and `tagwire spark` share."""
+"""The options that commands of `tagwire log` and `tagwire spark` share."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def paths_argument(function: F) -> F:
-    """Add the argument PATH..., for existing paths or `-` (a segment on standard input). Passes Path objects."""
+    """Add the argument PATH..., for existing paths, or `-` for a segment on standard input. Values are Path objects."""
     kind = InputPath(stdin_name=f"{0:020}.log")
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
@@ -60,7 +60,7 @@ def _with_formats(function: F) -> F:
 
 
 def output_options(function: F) -> F:
-    """Add the options `--output` and `--resume`, for commands that write partitions."""
+    """Add the options `--output` and `--resume`, for commands that write whole partitions."""
     for option in (
         click.option("--resume", "resumes", is_flag=True, help="Skip partitions that already exist in DIR."),
         click.option(
@@ -76,7 +76,7 @@ def output_options(function: F) -> F:
 
 
 def conversion_options(function: F) -> F:
-    """Add the options that set the codec and the size of new batches."""
+    """Add the options that set the codec and the maximum size of new batches."""
     codecs = click.Choice(CODEC_NAMES)
     for option in (
         click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
@@ -90,7 +90,7 @@ def conversion_options(function: F) -> F:
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
-    """Add the option `--to`. The arguments in `more` are passed to `click.option`."""
+    """Add the option `--to`. Keyword arguments are passed to `click.option`."""
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 

@@ -1,4 +1,4 @@
-"""Find the segments and partitions that the paths of a `tagwire log` command name."""
+"""Find the segments and partitions at the paths that a `tagwire log` command was given."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield every partition in these folders or their subfolders; files are yielded as segments.
+    """Yield the partitions in these folders and their subfolders. For a path that is a file, yield a segment.
 
-    Raises LogPathError for empty folders.
+    Raises LogPathError for a folder without partitions.
     """
     from tagwire.log import LogPathError, Segment, find_partitions
 
@@ -35,14 +35,14 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return a partition's metadata snapshots and segments, in this order. For a single segment, return only that."""
+    """Return a partition's metadata snapshots, then its segments. For a segment, return only the segment."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
 
 
 def partitions_below(path: Path, done: str) -> "list[Partition]":
-    """Return the partitions in and below a folder. Raises LogPathError for a file, or if there are none."""
+    """Return the partitions in and below a folder. Raises LogPathError if there are none, or if the path is a file."""
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
@@ -54,14 +54,14 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the output folder of a partition: its path relative to `path`, or its own name if it is `path`."""
+    """Return a partition's output folder: the partition's path below `path`, or its name if it is `path` itself."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
 
 
 class Work(NamedTuple):
-    """The partitions found at one path argument, and the folder to write each one to."""
+    """The partitions at one path argument, and the output folders of those that are still to be written."""
 
     path: Path
     found: "list[Partition]"
@@ -73,11 +73,11 @@ class Work(NamedTuple):
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Return the partitions to write for each path. `place` returns the target of a partition.
+    """Return the partitions to write for each path. `place` returns the output folder of a partition.
 
-    With `resumes`, partitions whose target exists are skipped; without it, an existing target is an error. Raises
-    LogPathError before anything is written, also if two partitions have one target, or if a path has no partitions or
-    is a file.
+    With `resumes`, partitions whose output folder exists are skipped; otherwise, an existing folder is an error.
+    Nothing is written yet. Raises LogPathError, also for two partitions with the same output folder, and for a path
+    that is a file or has no partitions.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing
@@ -100,7 +100,10 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders at or below `path` that contain partitions, with targets; empty if `path` is a partition."""
+    """Return the folders at or below `path` that contain partitions, each with its output folder.
+
+    The result is empty if `path` is itself a partition.
+    """
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 
@@ -109,9 +112,10 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """Show a progress bar for reading logs. Yields a function to call with the number of bytes just read.
+    """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
 
-    Yields None without a terminal. Each segment is read `rounds` times. `prints_all_along` is passed to `progress_bar`.
+    Yields None if there is no terminal. Each segment is read `rounds` times. `prints_all_along` is passed to
+    `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

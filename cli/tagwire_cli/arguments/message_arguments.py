@@ -1,4 +1,4 @@
-"""Parse the arguments before FILE that identify a message: MESSAGE VERSION, or API VERSION for a response."""
+"""Parse the arguments before FILE that identify a message: MESSAGE VERSION or, for a response, API VERSION."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse MESSAGE VERSION. Return the message class, version and remaining words. Raises click.UsageError."""
+    """Parse MESSAGE VERSION. Return the message class, the version and all later words. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -26,16 +26,16 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION. Return the response class, version and remaining words. Raises click.UsageError."""
+    """Parse API VERSION. Return the response class, the version and all later words. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # a response with a fallback may have another version than the request
+    if message.FALLBACK is None:  # a fallback response may have another version than its request
         require_version(message, version)
     return message, version, rest
 
 
 def example_of(registry: "Registry") -> str:
-    """Return MESSAGE VERSION for some message that the package has, as an example in errors."""
+    """Return the MESSAGE VERSION of a message in the package, as an example for error messages."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 

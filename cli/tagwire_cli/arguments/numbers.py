@@ -11,8 +11,8 @@ _LONGEST: Final = 1_000_000
 def whole_number(text: str) -> int | None:
     """Parse a string of 1 to 19 ASCII digits as a number; return None for any other string.
 
-    `int` is too lenient: it also accepts digits of other scripts, signs, blanks and underscores. And it raises an error
-    for thousands of digits.
+    `int` is too lenient, because it accepts signs, blanks, underscores and digits of other scripts, and it raises an
+    error for thousands of digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 

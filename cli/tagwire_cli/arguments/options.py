@@ -1,4 +1,4 @@
-"""The options that many commands share, such as the package and input limits."""
+"""The options that many commands share, such as those for the package and for input limits."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -41,7 +41,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return those options of the current command that a suggested command needs in order to read the same input."""
+    """Return the options of the current command that another command needs in order to read the same input."""
     given = click.get_current_context().params
     words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
@@ -65,17 +65,17 @@ def file_option(function: F) -> F:
 def frames_option(
     kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
 ) -> Callable[[F], F]:
-    """Add the option `--frames` or `--frame`. The command gets its value as `kind`; None if it is not given."""
+    """Add the option `--frames` (or `--frame`). The parameter `kind` is its value; None if it is not given."""
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 
 def json_lines_option(function: F) -> F:
-    """Add the option `--json` or `--jsonl`, for commands that print one JSON object per line."""
+    """Add the option `--json` (or `--jsonl`), for commands that print one JSON object per line."""
     return click.option("--json", "--jsonl", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
 
 
 def port_option(function: F) -> F:
-    """Add the option `--port`, the broker port in network captures."""
+    """Add the option `--port`, the port of the broker in a network capture."""
     return click.option(
         "--port",
         type=click.IntRange(1, 65535),
@@ -86,7 +86,7 @@ def port_option(function: F) -> F:
 
 
 def capture_options(function: F) -> F:
-    """Add the options `--capture` (passed as `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
+    """Add the options `--capture` (parameter `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
     where = click.option(
         "--where",
         metavar="FILTER",
@@ -97,7 +97,7 @@ def capture_options(function: F) -> F:
 
 
 def requests_option(function: F) -> F:
-    """Add the option `--requests`, passed as `requests_file`. `tagwire_cli.input.request_stream` reads the file."""
+    """Add the option `--requests` (parameter `requests_file`). `tagwire_cli.input.request_stream` reads the file."""
     return click.option(
         "--requests",
         "requests_file",
@@ -108,7 +108,7 @@ def requests_option(function: F) -> F:
 
 
 def selection_options(hex_help: str) -> Callable[[F], F]:
-    """Add the input options that `get` and `set` share: file, frames, hex, limits and package."""
+    """Add the options that select the input of `get` and `set`: file, frames, hex, limits and package."""
 
     def add(function: F) -> F:
         function = limit_option(package_option(function))
@@ -119,7 +119,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 
 
 def show_sensitive_option(function: F) -> F:
-    """Add the option `--show-sensitive`. While the command runs, secrets are then not hidden."""
+    """Add the option `--show-sensitive`, which shows secrets while the command runs."""
 
     def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
         if is_asked:

@@ -1,7 +1,7 @@
 """Find the generated package that a command uses, and the messages in it by name.
 
-The default is the package of the current project's first spec set or, outside of a project, the package with Kafka's
-messages. A name that isn't found is a usage error (exit status 2), not bad data.
+By default, this is the package of the current project's first spec set. Outside of a project, it is the package with
+Kafka's messages. An unknown name is a usage error (exit status 2).
 """
 
 import importlib
@@ -29,10 +29,10 @@ _ALL: Final = "`tagwire messages` lists all messages"
 
 
 def find_registry(package: str | None) -> "Registry":
-    """Return the message registry of `package`; None stands for the default package.
+    """Return the message registry of `package`, or of the default package for None.
 
-    A package of this project's spec sets is found in the set's output folder, even if it isn't installed. Raises
-    click.BadParameter for a package that can't be imported or isn't generated, and SettingsError for invalid settings.
+    The output folders of this project's spec sets are searched, so their packages needn't be installed. Raises
+    click.BadParameter for a package that can't be imported or wasn't generated, and SettingsError for invalid settings.
     """
     from tagwire.frames.registry import Registry
 
@@ -58,21 +58,21 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    """Return the package's name, after adding the output folder of its spec set to the import path."""
+    """Return the name of the package, and add the output folder of its spec set, if it has one, to the import path."""
     from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # Append the folder at the end of the path, so that its modules don't hide installed packages.
+    # The folder comes last in the import path, so that its modules don't hide installed packages.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
 
 
 def find_message(registry: "Registry", name: str) -> "type[Message]":
-    """Return the message with this name. Raises click.BadParameter with a hint for other names and record formats."""
+    """Return the message with this name. Raises click.BadParameter with a hint if it's unknown or a record format."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
@@ -81,7 +81,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """Return the message or record format with this name. Raises click.BadParameter with a hint for other names."""
+    """Return the message or record format with this name. Raises click.BadParameter with a hint if it's unknown."""
     if name not in registry:
         names = _messages_of_api(registry, name)
         if names:
@@ -103,7 +103,7 @@ def _record_format_hint(name: str) -> str:
 
 
 def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
-    """Return a hint for an unknown message: the option that finds it in Kafka's messages, or similar names."""
+    """Return a hint for an unknown message: the option for Kafka's messages if it is one, otherwise similar names."""
     kafka = kafka_messages()
     if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
         return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"
@@ -111,7 +111,7 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of an API's request and response, given the API's name or key; empty if there is no such API."""
+    """Return the names of the request and response of an API, given its name or key; empty for an unknown API."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:
@@ -121,14 +121,14 @@ def _messages_of_api(registry: "Registry", text: str) -> list[str]:
 
 
 def require_headers(registry: "Registry") -> None:
-    """Raise click.UsageError if a package has no request and response headers."""
+    """Raise click.UsageError if a package does not have headers for requests and responses."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
             raise click.UsageError(f"this package has no {name}; use --frames message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:
-    """Raise click.BadParameter, listing the supported versions, if the message has no such version."""
+    """Raise click.BadParameter if the message does not have this version. The error lists the versions that it has."""
     if version not in message.VERSIONS:
         supported = f"supported versions are {message.VERSIONS}"
         raise click.BadParameter(f"{message.NAME} has no version {version}; {supported}", param_hint="VERSION")

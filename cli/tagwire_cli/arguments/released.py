@@ -1,4 +1,4 @@
-"""Find the released versions of a folder's specs, in a lock file and in a git revision."""
+"""Find the released versions of specs, in a lock file and in a git revision."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """Return the releases in the lock file of the folder's spec set and, if given, those in a git revision.
+    """Return the releases in the lock file of the folder's spec set and, if `revision` is given, in that git revision.
 
-    Raises click.UsageError if git can't show the revision.
+    Raises click.UsageError if git can't read the revision.
     """
     from tagwire_generator.evolution.check import Baseline
     from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at

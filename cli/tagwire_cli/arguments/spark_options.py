@@ -1,4 +1,4 @@
-"""The options that `tagwire spark` commands share: the Spark session and the output."""
+"""The options that `tagwire spark` commands share, for the Spark session and the output."""
 
 import json
 from collections.abc import Callable, Generator, Sequence
@@ -14,21 +14,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Location(InputPath):
-    """A click parameter type for an existing path, or a URL. A URL stays a string and is not checked."""
+    """A click parameter type for an existing path or a URL. Values are Path objects, or strings for URLs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class NewLocation(click.Path):
-    """A click parameter type for an output path, or a URL. A URL stays a string."""
+    """A click parameter type for an output path or a URL. Values are Path objects, or strings for URLs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
-    """A click parameter type for a JSON object, or @FILE with one. Errors hide the content, which may be secret."""
+    """A click parameter type for a JSON object, or for @FILE. Errors don't show the content, which may be secret."""
 
     name = "json"
 
@@ -49,12 +49,12 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
 
 
 def location_argument(function: F) -> F:
-    """Add the argument PATH..., for existing paths (as Path objects) and URLs (as strings)."""
+    """Add the argument PATH..., for existing paths and for URLs. URLs are passed as strings."""
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Location())(function)
 
 
 def storage_option(function: F) -> F:
-    """Add the option `--storage-options`, which configures the file system of URLs."""
+    """Add the option `--storage-options`, which configures access to the file system of a URL."""
     text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
     return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
@@ -92,7 +92,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 @contextmanager
 def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
-    """Open a Spark session as described by the options. Raises MissingExtraError, PipelineError."""
+    """Open the Spark session that the options describe. Raises MissingExtraError and PipelineError."""
     from tagwire_spark.session import session_of_command
 
     if master and remote:

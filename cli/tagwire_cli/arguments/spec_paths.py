@@ -13,11 +13,11 @@ STDIN: Final = "-"
 
 
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """Return the spec files and folders to read, relative to the current folder and without duplicates.
+    """Return the spec files and folders to read, without duplicates and relative to the current folder.
 
-    Without arguments, these are the folders of all spec sets; outside of a project, that raises SettingsError. A folder
-    above spec sets stands for these sets and for the specs directly in the folder. The project's root folder stands
-    only for the sets, because it may contain other JSON files. Any other path is returned unchanged.
+    Without arguments, these are the folders of all spec sets. For a folder that contains spec sets, these are the sets
+    and the specs directly in the folder; for the project's root folder, only the sets, because it may contain other
+    JSON files. Any other path is returned unchanged. Raises SettingsError if there are no arguments and no project.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

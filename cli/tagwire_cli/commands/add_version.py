@@ -45,7 +45,7 @@ _OPTIONS: Final = (
 
 
 def field_options(function: F) -> F:
-    """Add the options that describe a new field, and `--against` and `--dry-run`."""
+    """Add the options for a new field, and the options `--against` and `--dry-run`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -90,14 +90,14 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Plan changes to a message's spec with `planned`, apply them and report them. `dry_run` only reports them."""
+    """Plan changes to a message's spec by calling `planned`, and apply and report them. `dry_run` only reports them."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    spec_set = settings.set_of(path.parent)  # the parent, because the spec itself may be a link into another folder
+    spec_set = settings.set_of(path.parent)  # the parent: the spec itself may be a symbolic link into another folder
     plan = planned(
         path,
         _files(settings, path),
@@ -111,7 +111,7 @@ def edit(
 
 
 def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[str, Any]) -> "NewField | None":
-    """Return the field that the options describe; None if no field is named. Raises click.UsageError."""
+    """Return the field that the options describe; None without `--field`. Raises click.UsageError."""
     from tagwire_generator.editing.field_position import NewField
 
     given = [f"--{'in' if key == 'parent' else key}" for key, value in rest.items() if value not in ("", None, False)]
@@ -131,7 +131,7 @@ def new_field(name: str | None, type_: str | None, tag: str | None, rest: dict[s
 
 
 def _path(settings: "Settings", message: str) -> Path:
-    """Return the spec file of a message in the spec sets; if `message` is itself a file, return that."""
+    """Return the spec file of a message in the project's spec sets. If `message` is a file name, return that file."""
     from tagwire_generator.project.spec_files import find_specs
 
     path = Path(message)

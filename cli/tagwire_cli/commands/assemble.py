@@ -1,4 +1,4 @@
-"""`tagwire assemble`: convert annotated bytes, which may have been edited, back to bytes."""
+"""`tagwire assemble`: convert annotated bytes, possibly edited by hand, back to bytes."""
 
 from typing import Final
 
@@ -49,7 +49,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
 
 def _read(file: str) -> bytes:
-    """Read the annotated bytes. Raises InputError for too much input, so that an endless pipe can't fill the memory."""
+    """Read the annotated bytes. Raises InputError if there are too many, because a pipe may be endless."""
     with open_input(file) as stream:
         data = stream.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

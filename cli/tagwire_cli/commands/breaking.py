@@ -101,7 +101,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """Return the comparisons of old and new specs that the arguments ask for."""
+    """Return the comparison of old and new specs that the options select, or one for each spec set."""
     from tagwire_generator.evolution.spec_sources import SpecReader
 
     reader = SpecReader()
@@ -130,7 +130,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Return the other folders in which a spec or folder may find shared structs and tables of named numbers."""
+    """Return the other folders in which specs at this path may find shared structs and registers."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
@@ -147,7 +147,7 @@ def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
-    """Return the spec options of the set that contains a path; the defaults for a path outside of any set."""
+    """Return the options of the spec set that contains a path; the default options if there is none."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = settings.set_of(path)
@@ -155,9 +155,9 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs that proofs for a single spec need, from its set or its folder.
+    """Return the header specs that proofs for a single spec need, from the spec's set or folder.
 
-    A folder of specs contains its own headers, so the result is then empty.
+    For a folder, the result is empty, because the folder contains its own headers.
     """
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
@@ -214,7 +214,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     texts = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # ignore the set's other messages, which are in the lock file but have not been removed
+    if path.is_file():  # the set's other messages are locked too, but were not removed
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
     return Check(baseline, texts, headers=_headers(settings, reader, path))
@@ -231,7 +231,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
             say(f"{specs} has no lock file; skipped", err=True)
-        elif not spec_set.lock.exists():  # a new protocol has no lock file yet, and commit hooks must accept it
+        elif not spec_set.lock.exists():  # a new protocol has no lock file yet; commit hooks must accept this
             name = os.path.relpath(spec_set.lock)
             say(
                 f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True

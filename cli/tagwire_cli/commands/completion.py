@@ -25,10 +25,10 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
-    if cls is None:  # the shell may be unsupported in an older click
+    if cls is None:  # an older click may lack the shell
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
-    # Use the usual name of the command, because this process may have been started under another name.
+    # Always use the command's usual name; this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
     # In click's fish script, a description ends at its first comma.
     script = script.replace('string split ","', 'string split --max 1 ","')

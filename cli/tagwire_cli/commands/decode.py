@@ -128,7 +128,7 @@ def command(
 def _decode_messages(
     registry: "Registry", words: Sequence[str], how: frame_json.Reading, *, is_hex: bool, as_lines: bool
 ) -> None:
-    """Decode a message without a frame and print it. With `as_lines`, do this for each line of hex."""
+    """Decode messages without frames and print them: the whole input or, with `as_lines`, each line of hex."""
     message, version, files = message_of(registry, words)
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
@@ -159,7 +159,7 @@ def _decoder(
     api_of: ResponseApis | None,
     how: frame_json.Reading,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return a decoder for frames of this kind, and the remaining words of the command line."""
+    """Return a decoder for frames of this kind, and all words after the ones that it uses."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return frame_json.message_decoder(message, version, how), files
@@ -179,9 +179,9 @@ def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Deco
 
 
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
-    """Print all frames, and return whether all could be decoded.
+    """Print all frames. Return whether all of them could be decoded.
 
-    Raises InputError at the first error unless `keep_going`.
+    The first error is raised as an InputError, unless `keep_going` is set.
     """
     good = True
     for place, data, decoder in parts:

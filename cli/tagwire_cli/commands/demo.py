@@ -51,7 +51,7 @@ Next:
 
 @dataclass
 class _Outcome:
-    """The result of decoding and encoding all frames of a file."""
+    """Counts and failures from decoding and encoding all frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
@@ -85,7 +85,7 @@ def command(file: Path, port: int, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry, port=port)]
     for each in captures:
-        api_of(each, str(file))  # raises an error for a response whose API is unknown
+        api_of(each, str(file))  # raises an error for a response to an unknown request
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
@@ -171,7 +171,7 @@ def _version(capture: CapturedFrame) -> int:
 
 
 def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
-    """Return the message class of a frame. Raises UnknownMessageError if the package does not have the API."""
+    """Return a frame's message class. Raises UnknownMessageError if the package does not have the frame's API."""
     return registry.find(capture.direction, capture.api[0] if capture.api else -1)
 
 
@@ -221,7 +221,7 @@ def _what(registry: "Registry", capture: CapturedFrame) -> str:
 
 
 def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Explain a single request: of those that fit on a screen, the one with the most fields."""
+    """Explain one request: the one with the most fields among those that fit on a screen."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
 
