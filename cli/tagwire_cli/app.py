@@ -21,7 +21,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2."""
+    """The group of subcommands. A TagwireError that a subcommand raises is printed; the exit status is then 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

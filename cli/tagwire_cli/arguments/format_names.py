@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for the name of a record format. Input options also accept `auto` and several names."""
+    """A click parameter type for the name of a record format. With `is_read`, also accepts `auto` and several names."""
 
     name = "format"
 

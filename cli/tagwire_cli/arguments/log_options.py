@@ -21,7 +21,7 @@ def paths_argument(function: F) -> F:
 
 
 def format_option(function: F) -> F:
-    """Add the options `--format` and `--only-format`. The command gets a single FormatSet, named `format`."""
+    """Add the options `--format` and `--only-format`. Both set a single parameter, `format`, which is a FormatSet."""
     return only_format_option(
         click.option(
             "--record-format",
@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. It makes the formats of `format_option` accept whatever Kafka's reader accepts."""
+    """Add the option `--lenient`. With it, formats from `format_option` accept everything that Kafka's reader does."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -93,7 +93,7 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
 
 
 def _record_format_hint(name: str) -> str:
-    """Return a hint how to show a record format, given its name (`v2`) or its class name; "" for any other name."""
+    """Return a hint with the command that shows a record format, given its name (`v2`) or class name; otherwise ""."""
     import tagwire_records
 
     for known in tagwire_records.registry.names():

@@ -73,7 +73,7 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL to create, and `--work-folder`, in which it is built before an upload."""
+    """Add `--output`, the folder or URL to create, and `--work-folder`, where a URL's files are built before upload."""
     output = click.option(
         *("--output", "output"),
         required=True,

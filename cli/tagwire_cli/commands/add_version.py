@@ -157,7 +157,7 @@ def _path(settings: "Settings", message: str) -> Path:
 
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
-    """Return all specs of the set that a file belongs to or, without a set, all specs in the file's folder."""
+    """Return all specs of the set to which a file belongs or, for a file outside all sets, all specs in its folder."""
     from tagwire_generator.evolution.spec_sources import SpecData, from_file
     from tagwire_generator.project.spec_files import SpecFile, find_specs
 

@@ -244,7 +244,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
 def _against_own_lock(
     settings: "Settings", reader: "SpecReader", spec_set: "SpecSet", lock: Path, specs: Path
 ) -> "Check | KnownCheck":
-    """Compare a spec set with its lock file. Results are cached, because commit hooks must be fast."""
+    """Compare a spec set with its lock file. Results are cached for commit hooks, which must be fast."""
     from tagwire_generator.evolution.known import Memory
 
     if os.environ.get("CI"):

@@ -149,7 +149,7 @@ def command(words: Sequence[str], **options: Any) -> None:
 
 
 def _kind(options: dict[str, Any]) -> str:
-    """Return the kind of input that the options select. Raises click.UsageError if they select two kinds."""
+    """Return the kind of input that the options select. Raises click.UsageError for options that exclude each other."""
     kinds = [name.removeprefix("is_") for name in ("request", "response", "guess", "is_capture") if options[name]]
     if options["format_name"] is not None:
         kinds.append("format")
@@ -183,7 +183,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
     faults: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """Yield a JSON value for each unit. A unit's memory is freed before the next unit is read."""
+        """Yield JSON values for each unit as it is read, so that only one unit at a time is in memory."""
         for one in units:
             faults.extend(_faults([one]))
             if is_many or settings.kind == "guess":
@@ -202,7 +202,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
     from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
-    if settings.kind == "format":  # the HTML page shows all batches of the input in one section
+    if settings.kind == "format":  # the page has a single section for all batches
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
     write_bytes(page(shown, name_note(settings.registry)).encode("utf-8", "backslashreplace"))
@@ -210,7 +210,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
 
 
 def _again(words: Sequence[str], options: dict[str, Any]) -> str:
-    """Return the options and FILE with which a suggested command reads the same input as this one."""
+    """Return the options and FILE for a suggested command, so that it reads the same input as this command."""
     encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
     return shlex.join([*repeated_options(), *encoding, *(["".join(words)] if words else [])])
 

@@ -46,7 +46,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1
-        # Git may have checked out the file with CRLF on Windows.
+        # On Windows, git may check files out with CRLF.
         line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         try:
             formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=_options(settings, name))
@@ -84,7 +84,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and content of each spec to format, without duplicates."""
+    """Yield the name and the text of each spec to format, once each."""
     from tagwire_generator.project.spec_files import find_specs
 
     seen: set[Path] = set()

@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    # Unusual runs don't use the cache, because their results would evict the usual entries.
+    # A run with unusual templates has other results, which would replace the usual cache entries.
     is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
@@ -119,7 +119,7 @@ def command(
 
 @contextmanager
 def _staged(root: Path) -> Generator[Path]:
-    """Yield a temporary folder that contains the project as staged in git."""
+    """Yield a temporary folder with the project's files as they are staged in git."""
     from tagwire_generator.project.work_tree import copy_staged
 
     with TemporaryDirectory(prefix="tagwire-") as folder:
@@ -140,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return a spec set with settings replaced by command-line options."""
+    """Return a spec set in which command-line options replace the settings."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -156,7 +156,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
 
 
 def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
-    """Generate all spec sets, and return the file changes to make in each. Exits with 1 if a spec has an error."""
+    """Generate all spec sets, and return the necessary file changes. Exits with 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
@@ -165,20 +165,20 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
             made.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
-    # Two sets may share specs, so report each problem only once.
+    # Sets may share specs, so remove repeated problems.
     problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # show only a summary: warnings don't stop generation, and would bury the report of what was written
+    if problems:  # only a summary: the list of warnings could be longer than the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that the commit would lack, or contain in another version. Return whether any."""
+    """In a commit hook, report files that will be missing or outdated in the commit. Return whether there are any."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

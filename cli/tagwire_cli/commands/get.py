@@ -88,13 +88,13 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """For each selected field, return the struct version that its values have in this message version."""
+    """Return, for each selected field, the version of its struct in this version of the message."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _shown(value: Any) -> str:
-    """Escape backslashes and tabs in a string. Return any other value as JSON."""
+    """Format a value for tab-separated output: strings with backslashes and tabs escaped, other values as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return value.replace("\\", "\\\\").replace("\t", "\\t")

@@ -1,4 +1,4 @@
-"""`tagwire lock`: record the current specs as released, so that later changes can be checked against them."""
+"""`tagwire lock`: record the current specs as released. Later changes are checked against them."""
 
 import datetime
 import os
@@ -81,7 +81,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
 
 
 def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
-    """Return the spec folders to lock, each with its lock file."""
+    """Return each folder of specs to lock, with its lock file."""
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")
@@ -100,7 +100,7 @@ def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> 
 
 
 def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: bool, forget: bool) -> "Lock":
-    """Return the new content of a folder's lock file. Exits with status 1 if the specs break released versions."""
+    """Return the new lock of a folder. Exits with status 1 if the specs break released versions."""
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.lock import read_lock, updated_lock
     from tagwire_generator.evolution.spec_sources import SpecReader
@@ -119,7 +119,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """Return the breaking changes to released versions, except those that an exception allows."""
+    """Return the breaking changes to released versions that no exception excuses."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

@@ -66,7 +66,6 @@ def _require(option: str, value: str | None, known: set[str]) -> None:
 
 
 def _component(message: "type[Any]") -> str:
-    """Return the component of a message; "" for a record format."""
     found: str = getattr(message, "COMPONENT", "")
     return found
 

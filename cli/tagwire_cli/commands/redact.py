@@ -95,7 +95,7 @@ def command(
 
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int) -> "Iterator[Part]":
-    """Yield the frames of a capture. Each comes with functions to redact it and to write it as a line."""
+    """Yield each frame of a capture, with a function that redacts it and a function that writes it as a line."""
     for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if not (frame.is_request or frame.is_close):
@@ -104,10 +104,10 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it is unclear which request it answers, and thus what to redact.
+    """Redact a response. Raises TagwireError if it might answer another request that would need other redactions.
 
-    `rivals` are the APIs of other requests with the same correlation ID. They are harmless if they redact the same
-    bytes.
+    `rivals` are the APIs of other requests with the same correlation ID. They don't matter if the redacted bytes would
+    be the same.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:
@@ -115,7 +115,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # the package lacks the API, so its secret fields are unknown
+        except TagwireError:  # without the API, its secret fields are unknown
             is_same = False
         if not is_same:
             raise TagwireError(
@@ -130,7 +130,7 @@ def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
 
 
 def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
-    """Yield the frames of a stream. Each comes with functions to redact it and to write it."""
+    """Yield each frame of a stream, with a function that redacts it and a function that writes it."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
@@ -148,7 +148,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the remaining words of the command line."""
+    """Return a function that redacts frames of this kind, and all words after the ones that it uses."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

@@ -1,4 +1,4 @@
-"""`tagwire rule`: explain the rules for specs, spec changes, designs and logs."""
+"""`tagwire rule`: explain the rules for specs, changes to specs, spec designs, and logs."""
 
 import textwrap
 

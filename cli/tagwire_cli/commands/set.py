@@ -74,7 +74,7 @@ def command(
 
 
 def _parted(text: str) -> tuple[str, str, bool]:
-    """Split PATH=VALUE or PATH:=JSON. Return the path, the value, and whether the value is JSON."""
+    """Split PATH=VALUE or PATH:=JSON into path and value. The third result is whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
         raise click.BadParameter(f"expected PATH=VALUE or PATH:=JSON, got {text!r}", param_hint="PATH=VALUE")
@@ -82,7 +82,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
-    """Parse a value as JSON. For a field of a string type, quotes are optional."""
+    """Parse a VALUE as JSON. Strings need no quotes, unless `is_json`."""
     if not is_json and _is_text(path, row):
         return text
     try:
@@ -95,7 +95,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Return whether JSON represents the values at a path as strings."""
+    """Return whether values at a path are strings in JSON."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 
@@ -116,5 +116,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Return `new`. If `old` is a list, return a list of the same length with `new` for each element, at any depth."""
+    """Return `new` or, if `old` is a list, a list of equal length and nesting in which each element is `new`."""
     return [_filled(each, new) for each in old] if type(old) is list else new

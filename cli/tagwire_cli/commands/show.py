@@ -148,9 +148,9 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield the path and description of each field in a struct and, recursively, in its inner structs.
+    """Yield the path and the row of each field, including fields of inner structs, and the versions around it.
 
-    A shared struct has versions of its own. Within one, `around` maps them to versions of the message.
+    A shared struct has its own version numbers. For its fields, the last result maps versions of the message to these.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -164,12 +164,12 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """Return the versions of the message that use these versions of a shared struct."""
+    """Return the versions of the message in which a shared struct has these versions."""
     return versions if around is None else around.within(versions)
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return which version of a shared struct each range of message versions uses; empty for other structs."""
+    """Return the version of a shared struct for each range of message versions; empty for other structs."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -192,12 +192,12 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
 
 
 def _meaning(row: "FieldRow") -> str:
-    """Return what the numbers or bytes of a field mean: the name of an enum, or of a semantic type."""
+    """Return the name of a field's enum or semantic type, which explains the field's numbers or bytes."""
     return row.semantic if row.enum is None else row.enum.__name__
 
 
 def _rules(row: "FieldRow") -> Iterator[str]:
-    """Yield descriptions of the constraints on a field and its values."""
+    """Yield short notes about a field and its values, such as `required`."""
     if row.required:
         yield "required"
     if row.union:
@@ -282,9 +282,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a table row for each field, group of bits and section, with the field's path or "-".
+    """Yield a row for each field, bit group and section. The first result is the field's path or "-".
 
-    `groups` collects the groups of bits shown so far, by field and mask, because conditions refer to them.
+    `groups` collects the bit groups, by field and mask, because the conditions of later fields refer to them.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 
@@ -311,7 +311,7 @@ def _wire_rows(
 
 
 def _bits(group: "Bits") -> str:
-    """Describe a group of bits by its position and values, such as `bits 0-2: none, gzip`."""
+    """Describe a bit group, such as `bits 0-2: none, gzip`."""
     first, last = group.shift, group.mask.bit_length() - 1
     values = f": {', '.join(group.values)}" if group.values else ""
     return (f"bit {first}" if first == last else f"bits {first}-{last}") + values
@@ -328,7 +328,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Return a struct as JSON: its fields and tagged fields in wire order, and the fields that the version lacks."""
+    """Return a struct as JSON: fields and tagged fields in wire order, and the fields that this version lacks."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,
@@ -358,7 +358,7 @@ def _item(item: "Item") -> dict[str, Any]:
 def _print_fields(
     columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
 ) -> None:
-    """Print a table of fields. With `abouts`, a last column shows each field's documentation, looked up by path."""
+    """Print a table of fields. If `abouts` is given, the last column has the documentation of each field."""
     if rows:
         about = () if abouts is None else (_ABOUT,)
         say()
@@ -372,7 +372,7 @@ def _print_fields(
 
 
 def _default(value: Any) -> Any:
-    """Return a field's default as JSON. An enum member is shown as its name, a default struct as {}."""
+    """Return a field's default as JSON: the name of an enum member, {} for a struct."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
     from tagwire.message.register import Register

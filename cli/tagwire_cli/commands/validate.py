@@ -1,4 +1,4 @@
-"""`tagwire validate`: check specs against the spec rules, without generating anything."""
+"""`tagwire validate`: check specs against the spec rules, without generating code."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -72,7 +72,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
 
 
 def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
-    """Return the options of the path's spec set, with those from the command line added."""
+    """Return the options of the spec set that contains `name`, with command-line options added."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))
@@ -86,7 +86,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
 
 
 class _Around:
-    """The shared structs and tables of named numbers that a spec may use. They come from its spec set or its folder."""
+    """The shared structs and registers that a spec may use, from its spec set or its folder."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
         from tagwire_generator.reading.imports import shared_structs_near
@@ -104,7 +104,7 @@ class _Around:
 
 
 def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
-    """Check specs. Return the number of specs that were read, and the problems in them."""
+    """Check one spec or a folder. Return the number of specs and their problems."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
@@ -132,7 +132,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    # Only if all specs could be read; otherwise, an unreadable response would be reported as missing.
+    # If a spec couldn't be read, its message would be reported as missing.
     if len(summaries) + registers == len(specs):
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])

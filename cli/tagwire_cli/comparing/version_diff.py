@@ -1,8 +1,8 @@
 """Compare the layouts of two versions of a message, field by field.
 
-A layout describes everything on the wire: types with their length encoding, nullability and tags. So no version ranges
-have to be evaluated here. Fields are matched by name, because a field has the same name in all versions. Its type is
-also the same, apart from nullability and length encoding, and so is its position, unless it becomes a tagged field.
+A layout describes everything on the wire: types with their length encoding, nullability and tags. So version ranges
+don't matter here. Fields are matched by name, because a field has the same name in all versions. Its type also stays
+the same, except for nullability and length encoding, and its position only changes if it becomes a tagged field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FieldState:
-    """The properties of a field in one version."""
+    """The type, nullability and tag of a field in one version."""
 
     type: str
     """The type with its length encoding, such as `nullable compact string`."""
@@ -73,7 +73,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """The properties of a version as a whole."""
+    """The properties of a whole version, such as its header version and its minimum size."""
 
     version: int
     header: int | None
@@ -98,7 +98,7 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """The differences between two versions of a message. `old` may be the higher version."""
+    """The differences between two versions of a message. The version in `old` may be higher than the one in `new`."""
 
     name: str
     old: VersionFacts
@@ -125,7 +125,7 @@ class VersionDiff:
 
 
 def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
-    """Compare two versions of a message. Raises UnsupportedVersionError if the message does not have a version."""
+    """Compare two versions of a message. Raises UnsupportedVersionError if the message lacks one of them."""
     before = dict(_states(layout_of(message, old).root, ""))
     after = dict(_states(layout_of(message, new).root, ""))
     changes = (FieldChange(path, before.get(path), after.get(path)) for path in _paths(message, ""))
@@ -134,7 +134,6 @@ def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
 
 
 def _paths(struct: type[Struct], prefix: str) -> Iterator[str]:
-    """Yield the paths of all fields of a message, in any version, in spec order."""
     for row in struct.FIELDS:
         yield prefix + row.name
         if row.struct is not None:

@@ -1,4 +1,4 @@
-"""The history of a message: for each version, its releases and the changes since the previous version."""
+"""The history of a message: each version's releases, and its changes since the previous version."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A version of a message, with the releases that have it and the changes since the previous version."""
+    """A version of a message, with its releases and its changes since the previous version."""
 
     version: int
     releases: "Spans"
@@ -29,11 +29,11 @@ class VersionStep:
 
     @property
     def redefined(self) -> bool:
-        """Whether this version has different bytes in different releases."""
+        """Whether the bytes of this version differ between releases."""
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Format this version's releases, such as `3.0 to 3.4, redefined 3.5` if its bytes changed in 3.5."""
+        """Format the releases, such as `3.0 to 3.4, redefined 3.5` for bytes that changed in 3.5."""
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 
@@ -62,7 +62,7 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
         yield "optional fields"
     for kind, word in _WORDS.items():
         paths = [change.path for change in difference.changes if kind in change.kinds]
-        # If a struct was added or removed, leave out its members.
+        # If a whole struct was added or removed, don't list its members.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

@@ -1,7 +1,6 @@
-"""Print annotated bytes. On a terminal, they are colored by type and fitted to its width.
+"""Print annotated bytes. On a terminal, lines are colored by type and fit its width.
 
-Elsewhere, the text is the same, except that it has no colors and may have more bytes per line. The bytes and the value
-of a field have the same color.
+Elsewhere, there are no colors, and lines may have more bytes. A field's bytes and its value have the same color.
 """
 
 import sys
@@ -39,12 +38,12 @@ Note = Callable[[Node], str]
 
 
 def wants_colour(when: str) -> bool:
-    """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
+    """Return whether to color standard output. `when` is always, never, or auto (if it is a terminal)."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 
 def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
-    """Print facts about the input as comments, followed by the annotated bytes."""
+    """Print facts about the input as comment lines, and then the annotated bytes."""
     facts = [printable(fact) for fact in facts]
     if not colour:
         text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
@@ -88,7 +87,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return how many bytes per line leave room for values in the terminal, and whether types also fit."""
+    """Return the number of bytes per line that leaves room for values on the terminal, and whether types fit, too."""
     for column in ("value", "type"):
         for count in _FOLDED:
             titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))

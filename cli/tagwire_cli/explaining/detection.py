@@ -1,4 +1,4 @@
-"""Detect the kind of an input if the user names no message: a capture, log, packet, frames, or encoded bytes."""
+"""Detect what an input is if the user names no message: a capture, log, packet, stream of frames, or encoded bytes."""
 
 import re
 import sys
@@ -53,7 +53,7 @@ def is_unnamed(words: Sequence[str]) -> bool:
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
-    """Yield the input that the arguments name. A log folder is yielded segment by segment, any other input as a whole.
+    """Yield the input that the arguments name. A log folder is yielded segment by segment, other input as a whole.
 
     Raises InputError, and click.UsageError for a word that is neither a file nor hex.
     """
@@ -75,7 +75,7 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
-    """Decode the arguments as hex. Raises click.UsageError for words that are not hex."""
+    """Return the input in the arguments, which must be hex. Raises click.UsageError."""
     text = "".join(words)
     if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")
@@ -117,10 +117,10 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
 
 
 def _link_type(data: bytes) -> int | None:
-    """If the bytes are one complete TCP packet, return its link type; otherwise None.
+    """Return the link type if the bytes are one complete TCP packet; otherwise None.
 
-    The length in the IP header must match the size of the input. Only Ethernet packets may be longer, because short
-    ones are padded.
+    The length in the IP header must match the size of the input. Ethernet packets may be longer, because short ones are
+    padded.
     """
     for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
         header, size = data[start : start + 40], len(data) - start

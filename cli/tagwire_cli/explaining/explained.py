@@ -1,4 +1,4 @@
-"""An explained input: its trace, or guesses about its kind, and how to print it as lines and as JSON."""
+"""An explained input: its trace, or guesses at its kind, and how to print both as lines or as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _LISTED = 8
 
 
 class Explained(NamedTuple):
-    """An explained message, frame or batch."""
+    """An explained message, frame or batch (a unit of the input)."""
 
     title: str
     """The title of a unit among several units; "" for a single unit."""
@@ -28,7 +28,7 @@ class Explained(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why the command exits with status 1; empty if it succeeded."""
+        """Why the command must exit with status 1; empty for success."""
         if self.error:
             return self.error
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -53,7 +53,7 @@ class Explained(NamedTuple):
 
 
 class _Children(list[Any]):
-    """The children of a node as a lazy list of JSON values. To save memory, each is created only when it is written."""
+    """The children of a node as JSON values. Each is created only when it is written, which saves memory."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -71,14 +71,14 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the same JSON value as `Trace.to_json`, but with lazy lists, for `write_json_lazily`."""
+    """Return the same JSON value as `Trace.to_json`, with lazy lists for `write_json_lazily`."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, guess: Guess) -> Explained:
-    """Explain bytes of a guessed kind, if one candidate is clearly the best.
+    """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, explain the best candidate if it is a request or batches that can be read up to an error.
+    Otherwise, explain the best candidate only if it is a request or batches, and can be read up to an error.
     """
     shown = guess.clear
     best = guess.best
@@ -88,9 +88,9 @@ def explained(title: str, guess: Guess) -> Explained:
 
 
 def facts_of(one: Explained, again: str = "") -> Iterator[str]:
-    """Yield the lines to print above the bytes: the title, any error, and what was guessed and why.
+    """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    `again` is appended to suggested commands. It contains the options and the FILE of this input.
+    `again` is added to suggested commands. It contains this command's options and FILE.
     """
     if one.input:
         yield one.input
@@ -111,7 +111,7 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
 
 
 def _readings(guess: Guess, again: str) -> Iterator[str]:
-    """Yield lines that list the possible meanings of the bytes, if no candidate is clearly the best."""
+    """Yield lines that list the candidates, with a command for each. Used if none is clearly the best."""
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"
         if guess.candidates:
@@ -131,7 +131,7 @@ def _readings(guess: Guess, again: str) -> Iterator[str]:
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """Return the command that explains the bytes as this candidate."""
+    """Return the command that explains the input as this candidate."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":
@@ -140,7 +140,7 @@ def how_to_explain(candidate: Candidate) -> str:
 
 
 def _said(candidate: Candidate) -> str:
-    """Describe a candidate by its kind, name and versions, such as `response MetadataResponse v9/10`."""
+    """Describe a candidate, such as `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"
     versions = f" v{'/'.join(map(str, candidate.versions))}" if candidate.versions else ""

@@ -1,4 +1,4 @@
-"""Read frames from one input: a stream of frames with sizes, or a capture of both directions."""
+"""Read the frames of an input: a stream of frames with sizes, or a capture of requests and responses."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size prefix, and what is known about it."""
+    """A frame without its size, and its known properties."""
 
     number: int
     """The frame's number in the input; the first frame is 1."""
@@ -44,7 +44,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. Then raises DecodeError if there is an invalid size or a truncated frame."""
+    """Yield the frames of a stream. An invalid size or a truncated frame raises a DecodeError after them."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -57,10 +57,9 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Yield the frames of a capture, each response with its API. With `where`, yield only the frames that it accepts.
+    """Yield the frames of a capture that `where` accepts, responses with their APIs. Raises CaptureError.
 
-    For a gap in a network capture, or a line that isn't a captured frame, a frame with an error is yielded. Raises
-    CaptureError.
+    A gap in a network capture, and a line that isn't a captured frame, is yielded as a frame with an error.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
     frames = some_on_port(frames, data, _NAME, port)
@@ -68,14 +67,14 @@ def captured_frames(
 
 
 def input_frame(frame: CapturedFrame) -> InputFrame:
-    """Convert a captured frame to an InputFrame, and add a title."""
+    """Convert a captured frame to an InputFrame with a title."""
     who = frame.client or (frame.conn if not frame.row else None)
     title = f"frame {frame.number}, {frame.direction}{f', {who}' if who and who.isprintable() else ''}"
     return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Yield the frames with these numbers, such as `1,4-6,9-`; None selects all. Raises click.BadParameter."""
+    """Yield the frames with these numbers, such as `1,4-6,9-`; None means all. Raises click.BadParameter."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

@@ -1,7 +1,6 @@
-"""Explain the input that the command line names, unit by unit.
+"""Explain an input unit by unit. A unit is a message, a frame, or a batch.
 
-A unit is a message, a frame, or a batch. Units are independent: after an error in one, the next is still read if its
-position is known.
+Units are independent: after an error in one, the next is still read if its position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +34,7 @@ Explainer = Callable[[InputFrame], Explained]
 
 
 class ExplainSettings(NamedTuple):
-    """The options that determine how the input bytes are interpreted."""
+    """The options that determine how input bytes are interpreted."""
 
     registry: Registry
     kind: str
@@ -53,7 +52,7 @@ class ExplainSettings(NamedTuple):
 
 
 class Input(NamedTuple):
-    """The input bytes, and how to split them into frames."""
+    """The input bytes, and how they are split into frames."""
 
     data: bytes
     encoding: str
@@ -63,7 +62,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the remaining words of the command line. Raises click.UsageError.
+    """Return a function that explains one unit, and the unused words of the command line. Raises click.UsageError.
 
     For batches, the function is None, because the end of a batch is known only after reading it.
     """
@@ -98,9 +97,9 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs whose kind was detected. Return whether there are many units, and an iterator of explained units.
+    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator over explained units.
 
-    Raises InputError, UsageError.
+    Raises InputError and UsageError.
     """
     first = next(inputs)
     is_many, units = _detected_units(settings, first, only, port)
@@ -114,7 +113,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """If the package isn't Kafka's, return a note that names the package and the option for Kafka's; otherwise ""."""
+    """Return a note that names the package and the option for Kafka's package; "" if it is Kafka's."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note
@@ -129,12 +128,12 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input, and attach the description of the input to the first unit."""
+    """Yield the units of an input. The first unit gets the description of the input."""
     description = found.description
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # this batch is invalid, but the next segment can still be read
+        except DecodeError as error:  # this batch is invalid, but the next segment may be valid
             one = Explained("", (), error=str(error))
         if one is None:
             return
@@ -143,11 +142,11 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
 
 
 def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explained]:
-    """Yield an explanation of every frame. A frame that can't be explained yields its error instead."""
+    """Yield an explanation of each frame, or the error if it can't be explained."""
     while True:
         try:
             frame = next(frames, None)
-        except DecodeError as error:  # this frame's size is invalid, so the next frame can't be found
+        except DecodeError as error:  # this size is invalid, so the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:
@@ -158,17 +157,17 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # raised if the package does not have the API or version
+    except TagwireError as error:  # the package lacks the API or version
         return Explained(frame.title, (), error=str(error))
 
 
 def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    """Explain a captured frame. If it can't be explained, the result contains the error."""
+    """Explain a captured frame. If that fails, the result contains the error."""
     return _with_errors(lambda each: _captured(settings, each), frame)
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
-    """Return a function that explains the given message or response, and the words after its name and version."""
+    """Return a function that explains a message or response of this version, and the words after the version."""
     if settings.kind == "response":
         message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY
@@ -196,7 +195,7 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
-    """Return the explanation of a message or frame, including the records in it."""
+    """Return the explanation of a message or frame, with its records explained, too."""
     _open(settings, seen)
     return Explained(frame.title, (seen,))
 
@@ -210,7 +209,7 @@ def _open(settings: ExplainSettings, seen: Trace) -> None:
 
 
 def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
-    """Yield the explanation of each batch. Stops after the first batch with an error."""
+    """Yield the explanation of each batch, up to the first batch with an error."""
     from tagwire.records.tracing import trace_batches
 
     for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):

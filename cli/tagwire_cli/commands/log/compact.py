@@ -1,4 +1,4 @@
-"""`tagwire log compact`: keep the last record of every key, as a broker's log cleaner does."""
+"""`tagwire log compact`: keep the last record of every key, like a broker's log cleaner."""
 
 import time
 from collections import Counter
@@ -81,7 +81,7 @@ _RULES = (
 
 
 def rule_options(function: F) -> F:
-    """Add the options for compaction rules. Each is named after an attribute of `Compaction`."""
+    """Add the options that set compaction rules. Each option is named after an attribute of `Compaction`."""
     for option in reversed(_RULES):
         function = option(function)
     return function
@@ -137,7 +137,7 @@ def command(
 
 
 def print_compaction(report: "CompactReport", *, as_json: bool) -> None:
-    """Print the report on a partition, as a line of JSON or as tables."""
+    """Print the report on a partition, as one line of JSON or as two tables."""
     if as_json:
         write_json_line(
             camel_keys(report._asdict() | {"partition": str(report.partition), "segments": _segments(report)})
@@ -154,7 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact all partitions in the paths and yield their reports. Also copy the broker's files in log folders."""
+    """Compact the partitions in the paths, and yield a report on each. The broker's files in log folders are copied."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 
@@ -166,7 +166,7 @@ def _compacted(
             for partition, target in left:
                 yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
-        # Copy these files after each path, so that the output is complete even if a later path fails.
+        # Copy these files after each path, so that this path's output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=True)
 
 
@@ -188,7 +188,7 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
 
 
 def _print(report: "CompactReport") -> None:
-    """Print a table of segments, and the numbers of records kept and removed, by reason."""
+    """Print a table of segments, and a table with the numbers of records kept and removed, by reason."""
     from tagwire.log.compaction import KEPT, REMOVED
 
     if report.segments:

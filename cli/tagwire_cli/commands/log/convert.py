@@ -90,7 +90,7 @@ def command(
 
 
 def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None = None, *, as_json: bool) -> None:
-    """Print the converted segments and what was lost. Exits with 1 if anything was lost or skipped."""
+    """Print the converted segments, and everything that was lost. Exits with 1 if anything was lost or skipped."""
     from tagwire.log.rebatching import LossReport
 
     losses = LossReport()
@@ -114,7 +114,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert all partitions in the paths and yield their reports. Also copy the broker's files in log folders."""
+    """Convert the partitions in the paths, and yield reports. The broker's files in log folders are copied."""
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
@@ -124,7 +124,7 @@ def _converted(
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
-        # Copy these files after each path, so that the output is complete even if a later path fails.
+        # Copy these files after each path, so that this path's output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 
@@ -134,7 +134,7 @@ def _row(report: "ConvertReport") -> tuple[str, ...]:
 
 
 def _tell(losses: "LossReport") -> None:
-    """Print each kind of loss, with the first place where it occurs."""
+    """Print each kind of loss, and where it occurs first."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
         say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

@@ -115,7 +115,7 @@ def command(
 
 
 def _dump_entries(path: Path, as_json: bool) -> bool:
-    """Print the entries of an index, snapshot or checkpoint. For a segment, print nothing and return False."""
+    """Print the entries of an index, snapshot or checkpoint. Return False if the file is a segment."""
     from tagwire_cli.output.log_files import file_entries
 
     entries = file_entries(path)
@@ -130,7 +130,7 @@ def _dump_entries(path: Path, as_json: bool) -> bool:
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:
-    """Return the first offset to print; None to start at the first available offset."""
+    """Return the first offset to print; None to start with the first record there is."""
     log_start = getattr(found, "log_start_offset", None) if from_log_start else None
     known = [each for each in (log_start, start_offset) if each is not None]
     return max(known, default=None)

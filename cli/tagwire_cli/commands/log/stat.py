@@ -84,7 +84,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """Format attribute counts, such as `append time 2, tombstone 5`: batch attributes first, then record attributes."""
+    """Format the counts of attributes, such as `append time 2, tombstone 5`. Counts of zero are left out."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -98,14 +98,14 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """Format names with their counts, such as `v0 12, v1 3`. A single name has no count: `v2`."""
+    """Format names with counts, such as `v0 12, v1 3`. If there is only one name, its count is left out."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def _time(timestamp: int | None) -> str:
-    """Format a time in ISO 8601, or as a number if it is outside the range of dates."""
+    """Format a time in ISO 8601. A time outside the range of Python's dates is formatted as a number."""
     if timestamp is None:
         return ""
     try:

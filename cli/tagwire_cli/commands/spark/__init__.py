@@ -1,4 +1,4 @@
-"""`tagwire spark`: a group of jobs for logs and captures that are too large for one machine."""
+"""`tagwire spark`: Spark jobs for logs and captures that are too large for one machine."""
 
 from pathlib import Path
 from typing import Final

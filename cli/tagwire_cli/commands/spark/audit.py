@@ -88,7 +88,7 @@ def command(
 
 
 def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None, *, as_json: bool) -> None:
-    """Print a table row for each hidden folder that an unfinished write left behind."""
+    """Print a row for each hidden folder that a killed or running write has left."""
     from tagwire_spark.files.leftovers import leftovers
     from tagwire_spark.files.store import StorageOptions
 

@@ -1,4 +1,4 @@
-"""`tagwire spark compact`: like `tagwire log compact`, but run on all workers."""
+"""`tagwire spark compact`: run `tagwire log compact` on all Spark workers."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tagwire spark convert`: like `tagwire log convert`, but run on all workers."""
+"""`tagwire spark convert`: run `tagwire log convert` on all Spark workers."""
 
 from collections.abc import Sequence
 from pathlib import Path
