@@ -17,16 +17,16 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """In a message, replace the path of standard input's temporary copy by `standard input`."""
+    """Replace the path of the temporary copy of standard input in a message by `standard input`."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
 class UnreadableFileError(TagwireError):
-    """Raised for a file or folder that is missing or can't be opened. It is a usage error (exit status 2)."""
+    """Raised for a file or folder that is missing or can't be opened: a usage error (exit status 2)."""
 
     @classmethod
     def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
-        """Return the error for a path that could not be opened."""
+        """Return the error for a path that couldn't be opened, with the reason."""
         is_folder = Path(path).is_dir()
         if is_folder and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
             return cls(f"{path} is a directory; give a file")
@@ -40,7 +40,7 @@ class UnreadableFileError(TagwireError):
 
 
 class InputPath(click.Path):
-    """A click parameter type for a readable file or folder. The value is a Path or, with `is_text`, a string."""
+    """A click parameter type for a readable file or folder. Values are Path objects or, with `is_text`, strings."""
 
     def __init__(
         self,
@@ -51,9 +51,9 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """With `allow_dash`, `-` is passed to the command unchanged.
+        """Create the type. With `allow_dash`, `-` is passed to the command unchanged.
 
-        With `stdin_name`, `-` is replaced by a temporary copy of standard input with that file name.
+        With `stdin_name`, `-` is replaced by a temporary copy of standard input that has this file name.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

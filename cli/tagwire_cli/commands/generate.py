@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
     root = find_root(Path.cwd())
-    # A run with unusual templates has other results, which would replace the usual cache entries.
+    # Results with --templates are not cached, because they would evict the usual entries.
     is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:

@@ -148,9 +148,9 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield the path and the row of each field, including fields of inner structs, and the versions around it.
+    """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    A shared struct has its own version numbers. For its fields, the last result maps versions of the message to these.
+    The fields of a shared struct use the struct's own version numbers, to which the third value maps message versions.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around

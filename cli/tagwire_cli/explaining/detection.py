@@ -45,7 +45,7 @@ class Detected(NamedTuple):
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
-    """Return whether the arguments are input whose kind must be detected, and not MESSAGE VERSION [FILE]."""
+    """Return whether the arguments are hex or a file of unknown kind, and not MESSAGE VERSION [FILE]."""
     if len(words) <= 1:
         return True
     hex_words = [each for each in words if _HEX.fullmatch(each)]

@@ -34,7 +34,10 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Return whether frame sizes lead exactly to the end of the input. For random bytes, the odds are 1 in 2^32."""
+    """Return whether the input is a stream of frames, whose sizes lead exactly to its end.
+
+    Random bytes pass this test with a probability of 1 in 2^32.
+    """
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:

@@ -79,7 +79,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether an input has many frames, and an iterator of explained units. Raises InputError, UsageError."""
+    """Return whether there may be many units, and an iterator of explained units. Raises InputError, UsageError."""
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.port, settings.registry, settings.where)
@@ -97,9 +97,9 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator over explained units.
+    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator of explained units.
 
-    Raises InputError and UsageError.
+    Raises InputError, UsageError.
     """
     first = next(inputs)
     is_many, units = _detected_units(settings, first, only, port)

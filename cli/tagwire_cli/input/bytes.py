@@ -23,7 +23,7 @@ class InputError(TagwireError):
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
-    """Read all bytes of `file` (`-` is standard input). With `is_hex`, decode hex, ignoring white space.
+    """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, decode them as hex with white space.
 
     Raises InputError.
     """
@@ -33,7 +33,7 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
 
 
 def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes in a file, or in an argument that is hex, and the name of their encoding. Raises InputError."""
+    """Return the bytes of a file, and their encoding. The argument may also be hex itself. Raises InputError."""
     if word != "-" and not Path(word).exists() and looks_like_hex(word.encode()):
         return word.encode(), "hex"
     return read_bytes(word, is_hex=False), encoding
@@ -41,10 +41,10 @@ def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """Open `file` to read bytes (`-` is standard input). An error while opening or reading becomes an InputError."""
+    """Open `file` to read bytes, or standard input for `-`. Any error in the block becomes an InputError."""
     try:
         opened = click.open_file(file, "rb")
-    except RuntimeError:  # click raises this if standard input was closed when the process started
+    except RuntimeError:  # click raises this if standard input is closed
         raise InputError("standard input is closed") from None
     except OSError as error:
         raise UnreadableFileError.of(file, error) from None
@@ -56,7 +56,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
 
 
 def looks_like_hex(data: bytes) -> bool:
-    """Return whether bytes look like hex text: at least four pairs of hex digits, with nothing but white space."""
+    """Return whether bytes are only hex and white space, with at least four pairs of digits."""
     return _HEX_TEXT.fullmatch(data) is not None
 
 
@@ -70,7 +70,7 @@ def from_hex(text: bytes) -> bytes:
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
-    """Raise InputError for the first character that isn't a hex digit or, without one, for an unpaired last digit."""
+    """Raise InputError for the first character that isn't a hex digit, or for an odd number of digits."""
     wrong = text.translate(None, _BLANKS + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
     line = text.count(b"\n", 0, at) + 1

@@ -28,7 +28,7 @@ _FAULTS: Final = "sender_faults.json"
 def captured_frames(
     file: str, registry: "Registry", *, port: int = 9092, closes: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Yield the frames of a capture file (`-` is standard input), with the API of each frame if it is known.
+    """Yield the frames of a capture file, or of standard input for `-`. A frame has its API, if this is known.
 
     With `closes`, also yield an entry for each closed connection. Raises InputError, and CaptureError for a line that
     isn't a captured frame.
@@ -40,7 +40,7 @@ def captured_frames(
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
-    """Pass on the frames of a capture. Raises InputError if it is a network capture without frames on `port`."""
+    """Yield the frames unchanged. Raises InputError for a network capture that has no frames on `port`."""
     first = next(frames, None)
     if first is not None:
         yield first
@@ -70,12 +70,12 @@ def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return the hash that identifies a frame in `sender_faults.json`."""
+    """Return the hash by which `sender_faults.json` identifies a frame."""
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Return the known reasons why frames of a capture are invalid, by frame hash; empty if no file lists them."""
+    """Return the reasons in `sender_faults.json` why frames are invalid, by hash; empty without this file."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())
@@ -89,7 +89,7 @@ def read_faults(captures: Path) -> dict[str, str]:
 
 
 def round_trip(registry: "Registry", captured: "CapturedFrame") -> bytes:
-    """Decode the header and body of a frame strictly, and encode them again. Raises TagwireError if one is invalid."""
+    """Decode a frame's header and body strictly, and encode them again. Raises TagwireError for an invalid frame."""
     frame = captured.decode()
     encode = registry.encode_request if captured.is_request else registry.encode_response
     return encode(frame.message, frame.version, header=frame.header)

@@ -36,7 +36,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
 def encoding_of(data: bytes) -> str:
-    """Detect the encoding of the input, one of `ENCODINGS`. If it isn't text in a known form, return `binary`."""
+    """Return the encoding of the input, one of `ENCODINGS`. Input that isn't text in a known form is `binary`."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -53,7 +53,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def text_hint(data: bytes) -> str:
-    """If undecodable bytes look like text from a tool, return a hint which command reads such text; otherwise ""."""
+    """If bytes look like text that a tool printed, return a hint with the option to read it; otherwise ""."""
     if looks_like_hex(data):
         return HEX_HINT
     if kind := capture_kind(data):
@@ -67,7 +67,7 @@ def text_hint(data: bytes) -> str:
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
-    """Decode input in this encoding (`auto` detects it). Raises InputError with the line and column."""
+    """Decode input in this encoding. With `auto`, detect it. Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         return data
@@ -128,7 +128,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. The offsets show how many bytes each line has, and thus where its text column begins."""
+    """Parse a hex dump. Offsets are used to find out where the bytes of a line end and its text column begins."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -137,7 +137,7 @@ def _dump(text: str) -> bytes:
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
-        if line.strip() == "*":  # in xxd -a and hexdump, `*` stands for repetitions of the previous line
+        if line.strip() == "*":  # xxd and hexdump print `*` for repetitions of the previous line
             previous = bytes(data[-_DUMP_WIDTH:])
             continue
         match = _DUMP_LINE.fullmatch(line)
@@ -151,7 +151,7 @@ def _dump(text: str) -> bytes:
             expected = f"{len(data)}, the number of bytes above it"
             raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}; {_SINGLE_BYTES}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
-        # xxd puts two blanks after a line's bytes. Other tools also put two blanks between bytes, but print at most 16.
+        # xxd ends the bytes with two blanks. Other tools also use two blanks between bytes, but print at most 16 bytes.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
@@ -161,7 +161,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes after a line's offset: at most `most`, and only up to a gap of more than `gap` blanks."""
+    """Return the bytes of a dump line. Stop after `most` bytes, or at a gap of more than `gap` blanks."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):

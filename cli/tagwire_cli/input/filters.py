@@ -1,8 +1,8 @@
-"""The filter language. A filter consists of words separated by blanks. A frame or batch must match all of them.
+"""The filter language of `--where`: a filter consists of words, separated by blanks, which must all match.
 
 `api=Fetch` tests a column, and `is=error` tests a property. Any other word is a string to search for. To search for a
-string that contains `=`, put `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). `-` before a word
-excludes whatever the word matches. Words that contain blanks must be quoted.
+string that contains `=`, write `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). A word with `-`
+before it must not match. Words that contain blanks must be quoted.
 """
 
 import re
@@ -31,7 +31,7 @@ class FilterError(TagwireError, ValueError):
 
 
 class Term(NamedTuple):
-    """A word of a filter, parsed."""
+    """A word of a filter, split at `=`."""
 
     key: str
     """The name before `=`; empty for a text search."""
@@ -44,7 +44,7 @@ class Term(NamedTuple):
 
 
 def parse_filter(text: str, keys: Sequence[str]) -> list[Term]:
-    """Parse a filter into terms. Raises FilterError for an unknown key."""
+    """Split a filter into terms. Raises FilterError for an unknown key."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -81,19 +81,19 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
 
 
 def number_test(term: Term) -> Callable[[int], bool]:
-    """Return a function that tests whether a number is in one of a term's ranges. Raises FilterError."""
+    """Return a function that tests whether a number is in the ranges of a term. Raises FilterError."""
     ranges = ranges_of(term)
     return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
 
 
 def api_stem(name: str) -> str:
-    """Return an API's name: the name of its request or response without the suffix."""
+    """Return an API's name: the name of its request or response, without the suffix."""
     ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
     return name[: len(name) - len(ending)]
 
 
 def api_keys(registry: "Registry", term: Term) -> set[int]:
-    """Return the keys of the APIs that a term names by name or number. Raises FilterError."""
+    """Return the keys of the APIs in a term, which are given as names or numbers. Raises FilterError."""
     names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
     found = set[int]()
     for value in term.values:
@@ -115,7 +115,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    # Also test the value as a whole, because a name may contain commas.
+    # A name may contain commas, so also test the whole value.
     values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)
@@ -136,7 +136,7 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
-    """Raise FilterError for an unknown error name. Unknown numbers are accepted, since newer brokers add errors."""
+    """Raise FilterError for an unknown error name. Any number is accepted, because newer brokers have more errors."""
     register = error_register(registry)
     if register is None:
         raise FilterError("error=: this package has no register of error codes")
@@ -148,9 +148,9 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return all error codes in a response, as numbers and as names. If there are any, the set also contains `any`."""
+    """Return the codes of all errors in a response as numbers and as names, each with an additional `any`."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
-    except TagwireError:  # the frame can't be decoded
+    except TagwireError:  # the frame is invalid
         return []
     return [text for each in errors for text in ("any", str(int(each.code)), str(each.code).casefold())]

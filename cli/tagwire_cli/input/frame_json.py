@@ -37,7 +37,7 @@ _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How to decode messages, with or without frames, and how to print them."""
+    """The options for decoding messages and for printing them as JSON."""
 
     style: str
     strict: bool
@@ -57,7 +57,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses. `api_of` returns the API key and version of the request for a response."""
+    """Return a decoder of responses. `api_of` finds the API key and version of a response, which it doesn't contain."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Return a decoder of messages without headers, of one class and version."""
+    """Return a decoder of messages of one class and version, which have no headers."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -89,22 +89,22 @@ def message_decoder(message: "type[Message]", version: int, how: Reading) -> "De
 
 
 def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
-    """Return the JSON text that represents a frame that could not be decoded."""
+    """Return the JSON form of a frame that could not be decoded."""
     return dumped({"raw": base64.b64encode(data).decode(), "error": str(error)}, indent)
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder that does the reverse of `message_decoder`."""
+    """Return an encoder of messages of one class and version, without headers."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of message bodies of one class and version. It adds a default header to each body."""
+    """Return an encoder of bodies of one class and version, each of which becomes a frame with a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return an encoder of whole requests or responses, from the JSON form that this module describes."""
+    """Return an encoder of whole requests or responses from the JSON form described in this module's docstring."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
@@ -122,7 +122,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text that begins with the members in `first`. Its header is always printed losslessly."""
+    """Return a frame as JSON text, with the members in `first` before its own. The header is always lossless."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),
@@ -144,7 +144,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Return a header with the given fields and the message's API key and version. All other fields have defaults."""
+    """Create a header from its JSON fields. The message determines `facts`, and other missing fields have defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

@@ -1,7 +1,7 @@
 """Read frames, or lines of hex, from a stream, each as soon as it arrives.
 
-A frame is returned before more input is read, because the input may be a live connection. Errors include the number of
-the frame or line (`at`).
+A frame is returned before more input is read, because the input may be a live connection. `at` adds the number of the
+frame or line to errors.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Prefix errors in the block with `place`, such as `frame 3`; if `data` looks like text, raise a hint instead."""
+    """Add `place`, such as `frame 3`, to errors in the block. If `data` looks like text, raise a hint instead."""
     try:
         yield
     except TagwireError as error:
@@ -38,7 +38,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # As a frame size, hex digits would mean 800 MB or more.
+        # Hex digits, read as a frame's size, are 800 MB or more.
         if number == 1 and not is_hex and (hint := text_hint(chunk)):
             raise InputError(hint)
         splitter.feed(chunk)
@@ -56,7 +56,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
 
 
 def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of each line of hex. An empty line yields no bytes."""
+    """Yield the bytes of each line of hex. For an empty line, this is an empty string."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             with at(f"line {number}"):
@@ -71,7 +71,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def _some(stream: IO[bytes]) -> bytes:
-    """Return the bytes that are available now. Waits for at least one byte, unless the stream has ended."""
+    """Return the bytes that have arrived, at least one. Returns no bytes at the end of the stream."""
     read = getattr(stream, "read1", stream.read)
     found: bytes = read(_CHUNK)
     return found

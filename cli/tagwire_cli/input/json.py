@@ -1,4 +1,4 @@
-"""Read the JSON input of commands: one value, several values in sequence, or one value per line.
+"""Read the JSON input of commands: one value, a sequence of values, or one value per line.
 
 The parser is stricter than Python's `json`, so that no data is lost: it rejects duplicate keys, NaN and infinities.
 """
@@ -39,7 +39,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON value on each non-blank line, with its line number, as soon as the line arrives."""
+    """Yield the JSON value on each non-blank line, with the line number, as soon as the line arrives."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
@@ -49,7 +49,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
-    ).rstrip()  # without this, an error at the end of the line would be reported on the next line
+    ).rstrip()  # otherwise, errors at its end would be in the next line
     return json_of(text, number)
 
 
@@ -63,7 +63,7 @@ def _decoded(data: bytes, where: str = "") -> str:
 
 @contextlib.contextmanager
 def _errors(line: int = 1) -> Generator[None]:
-    """Convert errors of Python's JSON parser to InputError. The parsed text begins in line number `line`."""
+    """Turn errors of Python's JSON parser into InputError. The parsed text begins in line `line` of the input."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _errors(line: int = 1) -> Generator[None]:
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested more deeply than any message") from None
-    except ValueError:  # Python limits the number of digits in an integer
+    except ValueError:  # raised for an integer with too many digits
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 

@@ -1,4 +1,4 @@
-"""Find the API and version of each response in a stream, given a stream of the connection's requests."""
+"""Find the API and version of each response in a stream, using a stream of the connection's requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """The requests of a connection. Calling this object with a response returns the response's API."""
+    """The requests of a connection. An instance is called with a response, and returns the API of its request."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -37,10 +37,10 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses, after checking whether correlation IDs identify their requests.
+        """Return the responses, after checking that their correlation IDs identify requests.
 
-        If requests of several APIs share a correlation ID, it is ambiguous unless there are as many responses with this
-        ID. Only in this case, all responses are read first, to count them.
+        If requests of several APIs share a correlation ID, it is ambiguous, unless there are as many responses with
+        this ID. Only in this case, all responses are first read and counted.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:
@@ -66,7 +66,7 @@ class ResponseApis:
         return found
 
     def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
-        """Return the APIs of all other requests that have the same correlation ID as this response."""
+        """Return the APIs of all other requests with the correlation ID of this response."""
         return tuple({*self._apis[data[:4]]} - {api})
 
 

@@ -1,6 +1,6 @@
-"""Read the input of `get` and `set`: a message, or a stream of frames, some of which contain the selected message.
+"""Read the input of `get` and `set`: a message or a stream of frames, some of which contain the selected message.
 
-`get` skips frames of other APIs, and `set` copies them unchanged.
+For frames of other APIs, `get` prints nothing, and `set` copies them unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Selected:
-    """The fields selected by PATH arguments, with functions that read and change them."""
+    """The fields that the PATH arguments select, with functions to read and to change them."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield the messages or frames in a file, each with its number and position."""
+        """Yield the message or the frames in a file, each with its number, position and version."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
@@ -54,14 +54,14 @@ class Selected:
         return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
-        """Yield the captured frames that contain the selected message."""
+        """Yield those captured frames that contain the selected message."""
         message = self.selection.message
         for frame in frames:
             if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """Return the selected values in a message, as a list of tuples. Raises DecodeError."""
+        """Return the selected values of a message as a list of tuples. Raises DecodeError."""
         read: Any = self.selection.read
         words = (data,) if self._is_request else (data, version)
         rows = read(*words, limits=self._limits)
@@ -92,7 +92,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that creates a `Selected` from paths, and the remaining words of the command line.
+    """Return a function that takes paths and returns a `Selected`, and the unused words of the command line.
 
     Raises click.UsageError.
     """
@@ -104,7 +104,7 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """Return a hint about the order of arguments if one is a file, or if none is a version number; otherwise ""."""
+    """Return a hint about the order of arguments, if a word is a file or no word is a version number; otherwise ""."""
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.isdecimal() for word in words):
         return ""

@@ -1,6 +1,6 @@
 """Print spec problems and errors, as text with a position and a caret, or as JSON.
 
-The generator renders a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich
+The generator formats a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich
 uses colors only on a terminal, and not if NO_COLOR is set. It is imported only for terminals, so that commit hooks stay
 fast.
 """
@@ -36,7 +36,7 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
 def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
-    """Print each problem with its source line and a caret, and a blank line between problems."""
+    """Print problems with their source lines and carets, separated by blank lines."""
     from tagwire_generator.diagnostics.problems import render
 
     stream = sys.stderr if err else sys.stdout
@@ -63,7 +63,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # imported here, because `tables` imports this module
+    from tagwire_cli.output.tables import write_json  # `tables` imports this module, too
 
     write_json([problem.as_dict() for problem in problems])
 
@@ -71,8 +71,7 @@ def print_json(problems: Sequence["Problem"]) -> None:
 def print_error(error: TagwireError) -> int:
     """Print an error on standard error and return its exit status.
 
-    An error may suggest the argument of a Python function, such as `max_keys`. The equivalent option, --max-keys, is
-    printed instead.
+    If an error suggests a function argument such as `max_keys`, the equivalent option, --max-keys, is printed instead.
     """
     from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
@@ -89,7 +88,7 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """Return how many problems or findings there are, such as `2 errors, 1 warning`, or `no problems`."""
+    """Return the numbers of problems or findings, such as `2 errors, 1 warning`; `no problems` for none."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
@@ -104,5 +103,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. The stream is None if it was closed when the process started."""
+    """Return whether a stream is a terminal. A stream that was closed before the process started is None."""
     return stream is not None and stream.isatty()

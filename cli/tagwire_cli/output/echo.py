@@ -16,7 +16,7 @@ from tagwire_cli.paths import given_name
 
 @dataclass
 class Preferences:
-    """The global options that this run of `tagwire` was given."""
+    """The global options of this run of `tagwire`."""
 
     quiet: bool = False
     verbose: bool = False
@@ -38,7 +38,7 @@ def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
 
 
 def say_verbose(text: object) -> None:
-    """Print a line on standard error, but only if --verbose is given."""
+    """Print a line on standard error if --verbose is given."""
     if PREFERENCES.verbose:
         say(text, err=True)
 
@@ -58,5 +58,5 @@ def say_patch(text: str) -> None:
 
 def shown_value(value: object) -> object:
     """Escape unprintable characters in a value for an HTML page. jinja2 calls this for every value, as `finalize`."""
-    # Markup comes from tagwire itself, so it isn't escaped.
+    # Other values are markup, which tagwire itself wrote.
     return printable(value, keep="\n\t") if type(value) is str else value

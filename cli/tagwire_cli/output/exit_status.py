@@ -1,7 +1,7 @@
 """The exit statuses of commands, as listed in their help.
 
-0 and 2 have the same meaning for all commands, so that scripts can distinguish findings from wrong usage. The meaning
-of 1 depends on the command.
+0 and 2 mean the same for all commands, so that scripts can distinguish findings from wrong usage. The meaning of 1
+depends on the command.
 """
 
 from typing import Final
@@ -58,6 +58,6 @@ FOUND: Final = {
 
 
 def epilog(command: str) -> str:
-    """Return the last part of a command's help, which lists its exit statuses."""
+    """Return the end of a command's help, which lists the exit statuses."""
     found = f"  1  {FOUND[command]}\n" if command in FOUND else ""
     return f"\b\nExit status:\n  0  {FINE}\n{found}  2  {USAGE}"

@@ -1,8 +1,8 @@
 """Print findings about spec changes, as paragraphs with proofs, as JSON, or as reports for other programs.
 
-A paragraph contains the position, the rule and a sentence, followed by the line of the spec. For a change that breaks
-bytes, it also contains an example value, its old and new bytes, and the annotated bytes as a peer with the other spec
-reads them.
+A paragraph contains the position, the rule, a sentence, and the line of the spec. For a change that breaks bytes, it
+also has an example value, its old and new bytes, and annotated bytes that show how a peer with the other spec reads
+them.
 """
 
 import json
@@ -27,7 +27,7 @@ _WIDTH: Final = 112
 
 
 def print_findings(texts: Sequence[tuple[str, str]]) -> None:
-    """Print paragraphs on standard output. Each consists of text and a severity, which selects the color."""
+    """Print paragraphs, given as pairs of text and severity, on standard output. The severity determines the color."""
     if not is_coloured(sys.stdout):
         if texts:
             say("\n\n".join(text for text, _ in texts), lines=True)
@@ -57,7 +57,7 @@ def _placed_text(finding: "Finding") -> str:
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # not one of Problem's severities, but `render` prints any string
+        severity=cast(Any, finding.severity),  # `render` also accepts severities that a Problem can't have
         file=finding.file,
         line=finding.line,
         column=finding.column,
@@ -82,7 +82,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return the message, versions and field of a finding, as the beginning of its sentence."""
+    """Return the message, versions and field of a finding, with which its sentence begins."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()

@@ -1,4 +1,4 @@
-"""Read the entries of the files next to segments: indexes, producer snapshots and checkpoints."""
+"""Read the entries of the files that accompany segments: indexes, producer snapshots and checkpoints."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ _PROPERTIES: Final = ("meta.properties", "partition.metadata")
 
 
 def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
-    """Return an iterator over a file's entries as JSON objects; None for a segment. The iterator may raise LogError."""
+    """Return an iterator over a file's entries as JSON objects; None for a segment. Iterating may raise LogError."""
     name = log_file(path)
     kind = path.name if name is None else name.kind
     if kind == "index":

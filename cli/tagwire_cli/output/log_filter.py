@@ -1,4 +1,4 @@
-"""Option types for `tagwire log dump`: times, templates for lines, and the record filter."""
+"""Option types for `tagwire log dump` (times and line templates), and the filter for records."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """The conditions that a record must meet to be printed. None means no condition."""
+    """The conditions for printing a record. An attribute that is None is no condition."""
 
     start_offset: int | None = None
     end_offset: int | None = None
@@ -67,14 +67,14 @@ class RecordFilter:
     """How many more records to print."""
 
     def of(self, batch: RecordBatch, begin: int | None) -> Callable[[Record], bool] | None:
-        """Return a function that tests whether to print a record of this batch; None if all of them are printed."""
+        """Return a function that tests whether to print a record of this batch; None to print all of them."""
         others = (self.end_offset, self.start_time, self.end_time, self.key, self.header, self.left)
         if any(each is not None for each in others) or (begin is not None and batch.base_offset < begin):
             return lambda record: self._keeps(record, begin)
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
-        """Return whether there is nothing more to print: no record in this batch or in any later batch."""
+        """Return whether neither this batch nor any later batch has more records to print."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
     def _keeps(self, record: Record, begin: int | None) -> bool:

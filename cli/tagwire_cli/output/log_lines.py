@@ -1,6 +1,6 @@
 """Write the output of `tagwire log dump`, batch by batch, as lines of JSON or tab-separated text.
 
-This module is separate from the command, because importing the log readers would slow down the command's help.
+The command imports this module only when it runs, because importing the log readers would slow down its help.
 """
 
 import json
@@ -77,7 +77,7 @@ def dump(
 def _batches(
     found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """Yield the batches to print, each with its segment and its position."""
+    """Yield the batches to print, each with its segment and position."""
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
@@ -88,7 +88,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return a function that decodes a record's message for its output line; None if the batch has no such messages."""
+    """Return a function that decodes a record as a message of an internal topic; None for batches of other topics."""
     registry, is_control = options.registry, batch.is_control
     registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
@@ -101,17 +101,17 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
             return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
-        # If a record can't be decoded, it may contain a secret, so hide its value.
+        # A record that can't be decoded may contain a secret, so its value is hidden.
         return {"message": "null"} | ({"value": json.dumps(HIDDEN)} if hides() and log == "cluster" else {})
 
     return message
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return a record's decoded message as JSON members of its output line.
+    """Return the members of a record's JSON line that contain its decoded message.
 
-    `registers` are tables of named numbers; such numbers are replaced by their names. Sensitive values, and bytes that
-    contain them, are hidden.
+    `registers` names numbers: where one applies to a field, the number is replaced by its name. Sensitive values, and
+    the bytes that contain them, are hidden.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
@@ -132,7 +132,7 @@ def _registers(registry: Registry) -> dict[str, type[Register]]:
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
-    """Return a function that fills in the template with the cells of a record's line."""
+    """Return a function that formats the cells of a record with the template."""
     name = partition_name(segment.path.absolute().parent)
     whole = {
         "file": given_name(segment.name),
@@ -152,7 +152,7 @@ def _text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield an output line for each record. `line` formats the record's cells; by default, tabs separate them."""
+    """Yield a line for each record. `line` joins the record's cells; by default, with tabs."""
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -179,7 +179,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return the names of a record's attributes. They don't depend on whether its format has bits for them."""
+    """Return a record's own attributes: headers and tombstone. Not all formats have bits for them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])
@@ -189,7 +189,7 @@ def _of_record(record: Record) -> list[str]:
 
 
 def _cell(value: bytes | str | int | None) -> str:
-    """Format a key or value: null as <null>, printable text unchanged, and other bytes as hex in angle brackets."""
+    """Format a key or value: null as <null>, printable text as it is, and other bytes as hex in angle brackets."""
     if value is None:
         return "<null>"
     if isinstance(value, int):

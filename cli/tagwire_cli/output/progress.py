@@ -1,7 +1,7 @@
 """Draw progress bars on standard error, if it is a terminal.
 
-Output may go to the same terminal. Before printing, code removes the bar (`clear_bar`); the next progress call draws it
-again below the new lines. Commands that print continuously show no bar, because it would only flicker.
+Output may go to the same terminal. So before anything is printed, `clear_bar` removes the bar, and the next progress
+call draws it again below the new lines. Commands that print all the time have no bar, because it would flicker.
 """
 
 import sys
@@ -26,10 +26,10 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total), which draws a progress bar; None without a terminal.
+    """Yield a function to call with (done, total), which draws a progress bar; None if there is no terminal.
 
-    The bar is drawn only during these calls, without a background thread, so the work may fork. It is removed at the
-    end. `prints_all_along` is for work that prints continuously: there is then no bar if standard output is a terminal.
+    The bar is drawn only in these calls, and not by a background thread, so the program may fork. It is removed at the
+    end. With `prints_all_along`, there is no bar if standard output is a terminal, too.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
@@ -42,7 +42,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         yield None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(  # rich would otherwise redirect standard output, which must stay separate
+    bar = Progress(  # rich must not redirect standard output
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     row = bar.add_task(printable(label))
@@ -54,7 +54,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # if `clear_bar` removed the bar, draws it again
+            bar.start()  # `clear_bar` may have stopped it
             bar.refresh()
 
     _bars.append(bar)
@@ -66,6 +66,6 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
 
 def clear_bar() -> None:
-    """Remove the bar, if one is visible. Called before lines are printed."""
+    """Remove the bar, if there is one. Must be called before lines are printed."""
     for bar in _bars:
         bar.stop()

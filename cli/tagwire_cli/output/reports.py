@@ -1,7 +1,7 @@
 """Report findings to other programs: as GitHub annotations, and as SARIF.
 
-This module reduces each spec problem or finding to a rule, a position and a sentence. Other modules print text for
-people, which contains more, depending on the kind of finding.
+A `Report` contains only what these formats need: a rule, a severity, a position and a sentence. The text for people
+contains more, and is printed by other modules.
 
 Sources: GitHub's documentation of workflow commands; OASIS SARIF 2.1.0.
 """
@@ -41,7 +41,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Report(NamedTuple):
-    """A finding as other programs get it. `line` and `column` count from 1; line 0 means the whole file."""
+    """A finding in the form in which it is reported. `line` and `column` count from 1; line 0 means the whole file."""
 
     rule: str
     severity: str
@@ -113,7 +113,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if given_name(report.file) in ("", "standard input"):  # a SARIF location needs a file
+    if given_name(report.file) in ("", "standard input"):  # SARIF locations need a file
         return result
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

@@ -1,4 +1,4 @@
-"""Report on standard error which parts of a log a command has left out, and exit with 1."""
+"""Report on standard error which parts of a log a command skipped, and exit with status 1."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ class Skipped:
         self._last = ""
 
     def __call__(self, error: "LogError | LogPathError") -> None:
-        if str(error) == self._last:  # a batch may be read twice, with the same error
+        if str(error) == self._last:  # a batch may be read twice
             return
         self._last = str(error)
         self.count += 1

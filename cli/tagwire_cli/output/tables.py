@@ -1,6 +1,6 @@
 """Print tables, JSON and exact bytes on standard output.
 
-On a terminal, rich draws tables. Elsewhere, they are plain aligned text with one line per row, as grep and logs need.
+On a terminal, rich draws the tables. Elsewhere, they are aligned text with one line per row, which suits grep and logs.
 """
 
 import json
@@ -34,7 +34,7 @@ _PROSE: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its title, and how to show its cells."""
+    """A column of a table: its title, and how its cells are displayed."""
 
     title: str
     is_number: bool = False
@@ -64,7 +64,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 def fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """Fit a table to a width: shorten long cells, then drop each column for which no room is left."""
+    """Fit a table to a width: shorten long cells, then remove columns that still don't fit."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
     for number, each in enumerate(cells):
@@ -77,7 +77,7 @@ def fitted(
             widths[number] = max(_LONG if is_path else _SHORT, widths[number] - excess)
             cells[number] = [_shortened(cell, widths[number], is_path=is_path) for cell in each]
     words = [max(len(word) for cell in each for word in [*cell.split(), ""]) for each in cells]
-    # Prose can be wrapped, so its widest word counts.
+    # Prose can be wrapped, so the longest word determines its width.
     widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]
     kept, left = [0], width - widths[0]
     for number in range(1, len(columns)):
@@ -115,14 +115,14 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
         wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
-        table.add_row(*map(Text, row))  # Text objects keep rich from parsing cells as markup
+        table.add_row(*map(Text, row))  # rich would parse strings as markup
     console = Console(file=sys.stdout, highlight=False)
     console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
     console.print(table)
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert dict keys such as `new_batches` to `newBatches`, at any depth but not within `kept` and `removed`."""
+    """Convert dict keys such as `new_batches` to `newBatches` at any depth, except in `kept` and `removed`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
@@ -137,9 +137,9 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print values as `write_json` does, but keep only one of them in memory at a time.
+    """Print values like `write_json`, but with only one of them in memory at a time.
 
-    Lists within a value may be lazy, because the encoder only iterates over them.
+    Values may contain lazy lists, because the encoder only iterates over them.
     """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
@@ -169,22 +169,22 @@ def write_line(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Print bytes on standard output unchanged."""
+    """Write bytes to standard output, unchanged."""
     clear_bar()
     click.echo(data, nl=False)
 
 
 def refuse_terminal() -> None:
-    """Raise click.UsageError if standard output is a terminal. Commands that write raw bytes call this."""
+    """Raise click.UsageError if standard output is a terminal, to which raw bytes must not be written."""
     if is_terminal(sys.stdout):
         raise click.UsageError("the output is binary: use --hex, or redirect it to a file or a pipe.")
 
 
 @contextmanager
 def byte_writer() -> Generator[Callable[[bytes], object]]:
-    """Yield a function that writes bytes as `write_bytes` does, but with a buffer, for thousands of calls."""
+    """Yield a function that writes bytes like `write_bytes`, but with a buffer, which is faster for many calls."""
     stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:  # standard output was closed when the process started
+    if stream is None:  # standard output is closed
         yield write_bytes
         return
     sys.stdout.flush()

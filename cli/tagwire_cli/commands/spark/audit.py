@@ -104,7 +104,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
 
 
 def _in_utc(value: Any) -> Any:
-    """Format a time as a string in UTC. Spark returns local times without a time zone. Other values are unchanged."""
+    """Format a time as a UTC string; return other values unchanged. Spark returns local times without a time zone."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
 
 
