@@ -20,13 +20,13 @@ def read_json(file: str = "-") -> Any:
 
 
 def json_of(text: str, line: int = 1) -> Any:
-    """Parse one JSON value from text that begins in line number `line`. Raises InputError with the line and column."""
+    """Parse one JSON value. `line` is the line of the input where `text` begins. Raises InputError with a position."""
     with _errors(line):
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values in a file, with their numbers. White space separates them, as in the output of `decode`."""
+    """Yield the JSON values in a file, each with its number. White space separates them, as in output of `decode`."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
@@ -47,9 +47,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(
-        line, f"line {number}, "
-    ).rstrip()  # otherwise, errors at its end would be in the next line
+    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, errors at its end would be in the next line
     return json_of(text, number)
 
 

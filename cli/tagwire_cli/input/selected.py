@@ -68,7 +68,10 @@ class Selected:
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return a message's bytes with the selected values replaced by `function`. Raises DecodeError, EncodeError."""
+        """Return a message's bytes, with each selected value replaced by the result of `function`.
+
+        Raises DecodeError, EncodeError.
+        """
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
         made: bytes = rewrite(*words, function, limits=self._limits)

@@ -94,7 +94,7 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream, by --color, or else by NO_COLOR and FORCE_COLOR, or else for a terminal."""
+    """Return whether to color a stream. This depends on --color, then NO_COLOR and FORCE_COLOR, then the stream."""
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):

@@ -44,7 +44,7 @@ def say_verbose(text: object) -> None:
 
 
 def say_error(error: object) -> None:
-    """Print an error on standard error. Later lines are indented, so that they can't imitate tagwire's own lines."""
+    """Print an error on standard error. Later lines are indented, so that they can't imitate lines of tagwire."""
     first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
@@ -57,6 +57,6 @@ def say_patch(text: str) -> None:
 
 
 def shown_value(value: object) -> object:
-    """Escape unprintable characters in a value for an HTML page. jinja2 calls this for every value, as `finalize`."""
+    """Escape unprintable characters in a string for an HTML page. jinja2 calls this as `finalize` for every value."""
     # Other values are markup, which tagwire itself wrote.
     return printable(value, keep="\n\t") if type(value) is str else value

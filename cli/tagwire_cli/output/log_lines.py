@@ -57,10 +57,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch, then yield its size in bytes. Lines before an error are still written.
-
-    Raises LogError.
-    """
+    """Write the lines of each batch, then yield its size in bytes. Before a LogError, earlier lines are written."""
     for segment, position, batch in _batches(found, begin, options):
         if options.filter.ends_before(batch):
             return

@@ -15,7 +15,7 @@ _MOST: Final = 100
 
 
 class Skipped:
-    """A callback that is called with the error for each part that is left out. Call `end` after reading."""
+    """Reports and counts the damaged parts that a command skips. Call it with each error, then call `end`."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -30,7 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report how many more parts were left out. Raises click's Exit with status 1 if any parts were left out."""
+        """Report how many more parts were skipped than were printed. Exits with status 1 if any part was skipped."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

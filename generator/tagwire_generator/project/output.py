@@ -39,7 +39,7 @@ def is_same_code(name: str, before: str, after: str) -> bool:
         return before == after
     try:
         return _code(before) == _code(after)
-    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):  # edited by hand, with wrong syntax
+    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):  # the file was edited by hand and is invalid
         return False
 
 
