@@ -50,7 +50,7 @@ class GeneratedPackage:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a problem stops generation."""
+        """Whether any problem is an error, which stops generation."""
         return any(problem.severity == "error" for problem in self.problems)
 
 
@@ -196,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # only rules use these keys
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # these keys don't affect the modules
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry

@@ -151,7 +151,7 @@ def named(name: str) -> str:
 
 
 def render(problem: Problem) -> str:
-    """Format as `file:line:column: severity rule: message`, with the source line and a caret under the column below."""
+    """Format a problem as `file:line:column: severity rule: message`, with the source line and a caret below it."""
     place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
     head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
@@ -163,7 +163,7 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace each control character by one visible character, so that a terminal does not interpret it."""
+    """Replace each control character by one visible character, so that a terminal doesn't act on it."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

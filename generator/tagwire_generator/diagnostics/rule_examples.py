@@ -59,7 +59,7 @@ def example_lines(text: str) -> list[str]:
 
 
 def spec_texts(example: Example, text: str) -> dict[str, str]:
-    """Expand an abbreviated example to whole specs, by file name."""
+    """Expand an abbreviated example to whole specs. Return their texts by file name."""
     if example.whole:
         return {"Sample.json": text}
     base = _base(example.rule)

@@ -71,7 +71,7 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """Return the only field of a struct that is encoded like this field. Return None for all other types."""
+    """If a struct is encoded exactly like its only field, return that field. Otherwise, return None."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None
@@ -89,7 +89,7 @@ def _are_numbers(*values: object) -> bool:
 
 
 def _shown_default(default: object) -> str:
-    """Return a default as it is written in a spec or in JSON."""
+    """Format a default as in a spec or in JSON."""
     if default is None or default is DEFAULT_STRUCT:
         return "null" if default is None else "a default struct"
     if isinstance(default, Register):

@@ -1,4 +1,4 @@
-"""The lock file: all released specs in one file, without keys that don't affect the wire format."""
+"""The lock file, which contains all released specs without their descriptions."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -323,7 +323,7 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each serious finding that a change from `before` to `after` adds.
+    """Yield each severe finding that a change from `before` to `after` adds.
 
     Both `before` and `released` count as released specs. Released messages that are in neither `before` nor `after` are
     ignored.

@@ -36,20 +36,23 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """Convert specs to `Released`, without a history. Specs that are `Released` already are unchanged."""
+    """Convert specs without a history to `Released`. Specs that already are `Released` are kept."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 
 
 class Stability:
-    """Finds the versions of a message that peers were not offered yet. For a response, its request's versions count."""
+    """Finds the versions of messages that are unstable, which means that peers were not offered them yet.
+
+    For a response, the unstable versions of its request count.
+    """
 
     def __init__(self, old: Iterable[Released]) -> None:
         specs = (each.spec for each in old)
         self._requests = {(spec.component, spec.api_key): spec for spec in specs if spec.kind == "request"}
 
     def unstable(self, spec: MessageSpec) -> Versions:
-        """Return the versions of a message that peers were not offered yet."""
+        """Return the unstable versions of a message."""
         request = self._requests.get((spec.component, spec.api_key)) if spec.kind == "response" else None
         decides = request or spec
         if not decides.latest_version_unstable:

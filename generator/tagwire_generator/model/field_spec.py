@@ -36,7 +36,7 @@ MAX_DRAFT_TAG: Final = 2**16 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSpec:
-    """One field. Raises InvalidSpec if its attributes contradict each other."""
+    """A field of a struct. Raises InvalidSpec if its attributes contradict each other."""
 
     name: str
     type: FieldType

@@ -46,7 +46,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's framing. A string is the name of another field in the spec; "" means none."""
+    """A field's framing. A string names another field, unless described otherwise; "" means none."""
 
     length: str = ""
     """The length encoding of bytes or a string: int16, int32, varint or uvarint; or "rest" of the struct."""

@@ -32,7 +32,7 @@ Dialect = Literal["released", "draft"]
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """How a peer responds to a request in an unsupported version: in `version`, starting with `error_code`."""
+    """The response to a request in an unsupported version: its version, and the error code with which it starts."""
 
     version: int
     error_code: int

@@ -181,7 +181,7 @@ def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Ite
 
 
 def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
-    """Return the first version, and all versions whose layout may differ from the layout of the previous version."""
+    """Return the first version, and every version whose layout may differ from the previous version's layout."""
     if not any(spec.type.is_array and spec.struct for _, _, _, spec in graph.members()):
         return []
     ranges: list[Versions] = [message.flexible_versions, message.optional_versions]
@@ -208,7 +208,7 @@ def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> 
 
 
 def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
-    """Yield the array fields whose elements take no bytes and that can occur in a version."""
+    """Yield the array fields of a version whose elements take no bytes."""
     structs = dict(graph.owners())
     reached: set[int | None] = {None}
     waiting: list[int | None] = [None]

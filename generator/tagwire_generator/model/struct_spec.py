@@ -14,7 +14,7 @@ from tagwire_generator.model.violations import Violation, enforce
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructSpec:
-    """One struct. Raises InvalidSpec if its fields contradict each other.
+    """A struct of a message. Raises InvalidSpec if its fields contradict each other.
 
     In the draft dialect, optional fields come last.
     """

@@ -28,7 +28,7 @@ _TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """The result for one spec, or for a whole package."""
+    """The files and the summary that were created for one spec, or for a whole package."""
 
     files: dict[str, str]
     """File contents by path within the package."""

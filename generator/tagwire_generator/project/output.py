@@ -1,4 +1,4 @@
-"""Write all generated files, formatted, or none of them."""
+"""Write the generated files of a package: either all of them or none."""
 
 import ast
 import contextlib
@@ -21,7 +21,7 @@ _LINE: Final = re.compile(r"^# Formatted by (black \S+)\.$", re.MULTILINE)
 
 
 def formatter_line(version: str) -> str:
-    """Return the line that a package contains to record which version of black formatted it."""
+    """Return the line that records in a package which version of black formatted it."""
     return f"# Formatted by black {version}."
 
 
@@ -176,7 +176,7 @@ def write_atomically(path: Path, text: str) -> None:
 def write_all(texts: Mapping[Path, str]) -> None:
     """Write the files of one change. Before any file is replaced, all new content is written to disk.
 
-    Existing files keep their mode. If a file is a link, its target is replaced. Raises OutputError for any error.
+    Existing files keep their mode. If a file is a link, its target is replaced. Raises OutputError if writing fails.
     """
     ready: dict[Path, Path] = {}
     place = Path()

@@ -151,7 +151,7 @@ class Settings:
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
-        """Return the first set that contains a file or folder among its specs or registers; None if there is none."""
+        """Return the first set whose spec or register folder contains a path; None if there is none."""
         place = path.resolve()
         return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
 

@@ -88,7 +88,7 @@ class Reading:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a problem found so far stops generation."""
+        """Whether any problem found so far is an error, which stops generation."""
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:

@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # the importing specs are flexible or not
+        attributes["flexible_versions"] = EVERYWHERE  # the importing specs decide whether it is flexible
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -192,7 +192,7 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Create the message, and report violations of its rules. At this point, wrong values can no longer be left out."""
+    """Create the message, and report violations of its rules. Returns None if there are errors."""
     message = None
     violations: tuple[Violation, ...]
     try:

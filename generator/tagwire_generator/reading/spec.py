@@ -38,7 +38,7 @@ class ReadResult:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a problem stops generation."""
+        """Whether any problem is an error, which stops generation."""
         return any(problem.severity == "error" for problem in self.problems)
 
 

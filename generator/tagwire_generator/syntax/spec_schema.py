@@ -122,7 +122,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # the reader checks patterns
+            case _:  # the reader checks patterns, with better messages
                 pass
 
 

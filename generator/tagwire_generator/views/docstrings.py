@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return the docstring of a struct class, which lists the fields that use the struct.
 
-    A field of another struct is listed with that struct's name, and a field of the message without one.
+    If a field belongs to another struct than the message, its name is preceded by that struct's name.
     """
     places = []
     for owner in (spec.root, *spec.structs):
@@ -98,7 +98,7 @@ def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Return the deprecated versions of a message and the reason; "" if its spec gives no reason."""
+    """Describe the deprecated versions of a message, with the reason; "" if its spec gives no reason."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions
@@ -196,7 +196,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Yield the path of each field, with whether it may be null, and its tag."""
+    """Yield each field's path, nullability and tag."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):

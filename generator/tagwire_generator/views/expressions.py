@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """Helper functions that replace the wire type methods with these attributes' names, because they are faster."""
+    """The helper functions for a family of wire types. They replace the slower wire type methods of the same names."""
 
     value_of: str
     raw_of: str
@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # some field has no default
+            is_required = any(row.required for row in cls.FIELDS)  # the class can't be called without arguments
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))

@@ -110,7 +110,7 @@ class _Steps:
             self.steps.append(ReadStep("refuse", conditions=broken))
         return tuple(self.steps)
 
-    # ------------------------------------------------------------ runs of fixed width
+    # ------------------------------------------------------------ fields of fixed width
 
     def flush(self, note: str = "") -> None:
         """Add a `struct` call that reads the pending fields. `note` describes what else the call reads."""

@@ -42,7 +42,7 @@ class VersionView:
 
 @dataclass(frozen=True)
 class SerializerModuleView:
-    """The module of a message's serializers."""
+    """The view of a module with a message's serializers."""
 
     source: str
     message: str

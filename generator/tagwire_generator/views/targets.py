@@ -52,7 +52,7 @@ class Targets:
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """Return the targets of a folder; without `targets.toml`, only Python modules. Raises SettingsError."""
+    """Return a template folder's targets; without a `targets.toml`, only Python modules. Raises SettingsError."""
     file = templates / FILE
     if not file.is_file():
         return Targets()
