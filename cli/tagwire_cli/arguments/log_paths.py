@@ -1,4 +1,4 @@
-"""Find the segments and partitions at the paths that a `tagwire log` command was given."""
+"""Find the segments and partitions in the paths given to a `tagwire log` command."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager

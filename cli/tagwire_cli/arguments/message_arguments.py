@@ -26,7 +26,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION. Return the response class, the version and all later words. Raises click.UsageError."""
+    """Parse API VERSION. Return the response class, the version and the words after them. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a fallback response may have another version than its request

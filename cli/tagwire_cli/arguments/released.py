@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def released_in(settings: "Settings", folder: Path, revision: str | None) -> "list[Baseline]":
-    """Return the releases in the lock file of the folder's spec set and, if `revision` is given, in that git revision.
+    """Return the releases in the lock file of the folder's spec set and, if `revision` is given, in this git revision.
 
     Raises click.UsageError if git can't read the revision.
     """

@@ -90,7 +90,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Plan changes to a message's spec by calling `planned`, and apply and report them. `dry_run` only reports them."""
+    """Plan changes to a message's spec with `planned`, then apply and report them. With `dry_run`, only report them."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load

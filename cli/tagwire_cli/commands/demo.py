@@ -85,7 +85,7 @@ def command(file: Path, port: int, package: str | None) -> None:
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry, port=port)]
     for each in captures:
-        api_of(each, str(file))  # raises an error for a response to an unknown request
+        api_of(each, str(file))  # raises CaptureError if the API of a response is unknown
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:

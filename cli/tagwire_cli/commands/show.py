@@ -282,7 +282,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a row for each field, bit group and section. The first result is the field's path or "-".
+    """Yield (path, table row) for each field, bit group and section. Rows without a field have the path "-".
 
     `groups` collects the bit groups, by field and mask, because the conditions of later fields refer to them.
     """

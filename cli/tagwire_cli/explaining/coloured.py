@@ -38,7 +38,7 @@ Note = Callable[[Node], str]
 
 
 def wants_colour(when: str) -> bool:
-    """Return whether to color standard output. `when` is always, never, or auto (if it is a terminal)."""
+    """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 

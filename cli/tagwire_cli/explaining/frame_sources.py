@@ -19,7 +19,7 @@ _NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size, and its known properties."""
+    """A frame without its size prefix, with its number, direction and API, as far as they are known."""
 
     number: int
     """The frame's number in the input; the first frame is 1."""
@@ -62,7 +62,7 @@ def captured_frames(
 ) -> Iterator[InputFrame]:
     """Yield the frames of a capture that `where` accepts, responses with their APIs. Raises CaptureError.
 
-    A gap in a network capture, and a line that isn't a captured frame, is yielded as a frame with an error.
+    A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error.
     """
     frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
     frames = some_on_port(frames, data, _NAME, port)

@@ -41,7 +41,7 @@ def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """Open `file` to read bytes, or standard input for `-`. Any error in the block becomes an InputError."""
+    """Open `file` to read bytes, or standard input for `-`. An error while opening or reading becomes an InputError."""
     try:
         opened = click.open_file(file, "rb")
     except RuntimeError:  # click raises this if standard input is closed

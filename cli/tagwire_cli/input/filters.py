@@ -1,4 +1,4 @@
-"""The filter language of `--where`: a filter consists of words, separated by blanks, which must all match.
+"""The filter language: a filter consists of words, separated by blanks, all of which a frame or batch must match.
 
 `api=Fetch` tests a column, and `is=error` tests a property. Any other word is a string to search for. To search for a
 string that contains `=`, write `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). A word with `-`
@@ -148,7 +148,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the codes of all errors in a response as numbers and as names, each with an additional `any`."""
+    """Return the codes of all errors in a response, as numbers and as names. If there are any, also return `any`."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame is invalid

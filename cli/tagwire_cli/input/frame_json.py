@@ -57,7 +57,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
-    """Return a decoder of responses. `api_of` finds the API key and version of a response, which it doesn't contain."""
+    """Return a decoder of responses. A response lacks its API key and version, which `api_of` finds."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
-    """Return a decoder of messages of one class and version, which have no headers."""
+    """Return a decoder of messages without headers, all of the same class and version."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -94,12 +94,12 @@ def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of messages of one class and version, without headers."""
+    """Return an encoder of messages without headers, all of the same class and version."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of bodies of one class and version, each of which becomes a frame with a default header."""
+    """Return an encoder of bodies of the same class and version. Each body becomes a frame with a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
@@ -122,7 +122,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text, with the members in `first` before its own. The header is always lossless."""
+    """Return a frame as JSON text, with the members in `first` before its own. The header is printed losslessly."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),

@@ -38,7 +38,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Hex digits, read as a frame's size, are 800 MB or more.
+        # If this is hex, its first digits, read as a frame's size, are 800 MB or more.
         if number == 1 and not is_hex and (hint := text_hint(chunk)):
             raise InputError(hint)
         splitter.feed(chunk)
@@ -56,7 +56,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
 
 
 def hex_lines(file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of each line of hex. For an empty line, this is an empty string."""
+    """Yield the bytes of each line of hex. An empty line yields empty bytes."""
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             with at(f"line {number}"):

@@ -47,7 +47,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, errors at its end would be in the next line
+    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, an error at its end would be on the next line
     return json_of(text, number)
 
 

@@ -46,7 +46,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield the message or the frames in a file, each with its number, position and version."""
+        """Yield (number, position, bytes, function that finds the version) for the message or the frames in a file."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)

@@ -30,7 +30,7 @@ PREFERENCES: Final = Preferences()
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
     """Print a line, with unprintable characters escaped.
 
-    With `err`, it goes to standard error, unless --quiet is given. With `lines`, line breaks and tabs are kept.
+    With `err`, print to standard error, unless --quiet is given. With `lines`, keep line breaks and tabs.
     """
     if err and PREFERENCES.quiet:
         return

@@ -57,7 +57,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch, then yield its size in bytes. Before a LogError, earlier lines are written."""
+    """Write the lines of each batch, then yield its size in bytes. Lines before a LogError are still written."""
     for segment, position, batch in _batches(found, begin, options):
         if options.filter.ends_before(batch):
             return
@@ -85,7 +85,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return a function that decodes a record as a message of an internal topic; None for batches of other topics."""
+    """Return a function that decodes a record as a message of an internal topic; None if the batch has no messages."""
     registry, is_control = options.registry, batch.is_control
     registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
@@ -176,7 +176,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return a record's own attributes: headers and tombstone. Not all formats have bits for them."""
+    """Return the attributes that describe this record, such as `tombstone`. Some formats have no bits for them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])

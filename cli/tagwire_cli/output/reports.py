@@ -41,7 +41,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Report(NamedTuple):
-    """A finding in the form in which it is reported. `line` and `column` count from 1; line 0 means the whole file."""
+    """A finding, reduced to what other programs need. `line` and `column` count from 1; line 0 means the whole file."""
 
     rule: str
     severity: str

@@ -200,7 +200,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield a finding about layouts for each difference and for each range of consecutive versions that have it."""
+        """Yield findings about layouts: for each difference, one per range of consecutive versions that have it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):

@@ -17,7 +17,7 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A key in a spec to which a finding refers. `names` (JSON or Python) lead from the message to the key's field."""
+    """A key to which a finding refers. `names` (JSON or Python names) is the path from the message to its field."""
 
     names: tuple[str, ...] = ()
     key: str = "name"

@@ -127,7 +127,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
-    """Return whether a spec may use the tagwire dialect. The spec's `dialect` key takes precedence over its set's."""
+    """Return whether a spec may use the tagwire dialect. Its key `dialect` takes precedence over its set's option."""
     dialect = root.get("dialect")
     return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 
