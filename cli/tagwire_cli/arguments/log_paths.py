@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
     """Yield the partitions in these folders and their subfolders. For a path that is a file, yield a segment.
 
-    Raises LogPathError for a folder without partitions.
+    Raises LogPathError for a folder without partitions, and for a file that is a capture.
     """
     from tagwire.log import LogPathError, Segment, find_partitions
 

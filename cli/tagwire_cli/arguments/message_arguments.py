@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse MESSAGE VERSION. Return the message class, the version and all later words. Raises click.UsageError."""
+    """Parse MESSAGE VERSION. Return the message class, the version and all words after it. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -26,7 +26,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION. Return the response class, the version and the words after them. Raises click.UsageError."""
+    """Parse API VERSION. Return the response class, the version and all words after it. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a fallback response may have another version than its request

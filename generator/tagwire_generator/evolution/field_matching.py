@@ -91,7 +91,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message's released spec and its new spec. `how` is the property by which they were matched."""
+    """A message's released spec and its new spec. `how` is the property that matched: name, alias or API key."""
 
     old: Released
     new: MessageSpec
