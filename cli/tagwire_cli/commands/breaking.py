@@ -214,7 +214,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     texts = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # the set's other messages are locked too, but were not removed
+    if path.is_file():  # don't report the set's other messages as removed
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
     return Check(baseline, texts, headers=_headers(settings, reader, path))

@@ -48,7 +48,6 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
 
 def _generate(folder: Path) -> int:
-    """Generate the new project's package, and return the number of modules written."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
     from tagwire_generator.project.settings import load

@@ -81,7 +81,6 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
 
 
 def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
-    """Return each folder of specs to lock, with its lock file."""
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")

@@ -74,7 +74,6 @@ def dump(
 def _batches(
     found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-    """Yield the batches to print, each with its segment and position."""
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):

@@ -97,7 +97,6 @@ def _check_name(name: str) -> None:
 
 
 def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
-    """Return the sections of the template that a pyproject.toml lacks."""
     document = _toml(file, text)
     tool = document.get("tool", {})
     tool = tool if isinstance(tool, dict) else {}

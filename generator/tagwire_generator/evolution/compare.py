@@ -307,7 +307,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a layout item for a field that this version lacks, because the path to a finding consists of items."""
+    """Return a placeholder for a field that this version lacks, so that the path to a finding can include it."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 
@@ -324,7 +324,6 @@ def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
 
 
 def _longest_ascending(numbers: Sequence[int]) -> set[int]:
-    """Return a longest ascending subsequence of distinct numbers, as a set."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:

@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings about a changed name. If only API keys match, it is a renaming only if the bytes are the same."""
+    """Yield findings about a new name. Messages matched by API key count as renamed only if their bytes are equal."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -156,8 +156,6 @@ def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[F
 
 @dataclass(slots=True)
 class _Seen:
-    """A difference between layouts, and the versions in which it occurs."""
-
     difference: Difference
     versions: list[int] = field(default_factory=list)
 
@@ -191,7 +189,6 @@ class _MessageComparison:
             self._structs.setdefault((old, new), steps)
 
     def findings(self, retired: RetiredTags) -> Iterator[Finding]:
-        """Yield all findings about the fields of the message."""
         yield from self.layout_findings()
         offered = self.old.valid_versions - self.unstable
         for pair in self.struct_pairs():
@@ -230,7 +227,6 @@ class _MessageComparison:
         return tags
 
     def struct_pairs(self) -> list[StructPair]:
-        """Return the structs that were compared, each once."""
         pairs: list[StructPair] = []
         for (old, new), steps in self._structs.items():
             before, now = (s.struct(n) if steps else s.root for s, n in ((self.old, old), (self.new, new)))

@@ -1,7 +1,7 @@
-"""Create record formats as runtime classes with field tables, as `message_classes` does for messages.
+"""Create runtime classes with field tables from record formats, as `message_classes` does from messages.
 
-In a spec, fields and bits are named. In the rows of a field table, these names are replaced by attributes, masks and
-framing fields, so that a layout can be built from the rows alone.
+Specs refer to fields and bits by name. This module replaces the names by what field tables contain (attributes, masks
+and framing fields), so that layouts can be built from the tables alone.
 """
 
 from typing import Any

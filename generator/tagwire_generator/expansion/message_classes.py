@@ -19,7 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """Return a message class that has only field tables and versions, which is enough for `field_table.layout_of`."""
+    """Return a message class with only field tables and versions, which is all that `field_table.layout_of` needs."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))

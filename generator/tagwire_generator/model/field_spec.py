@@ -130,7 +130,6 @@ class FieldSpec:
             yield from framing_violations(named(self.name), self.type, self.framing)
 
     def _type_violations(self) -> Iterator[Violation]:
-        """Yield violations for attributes that the field's type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
         yield from semantic_violations(self)
         if self.nullable_versions and not self.can_be_null:

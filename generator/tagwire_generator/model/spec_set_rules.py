@@ -87,7 +87,6 @@ def _file_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield problems about missing and duplicate API keys."""
     first: dict[tuple[str, int], MessageSummary] = {}
     for message in messages:
         if message.api_key is None:
@@ -111,7 +110,6 @@ def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageS
 
 
 def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> Iterator[Problem]:
-    """Yield problems about requests and responses that do not match."""
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):

@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """The position of a value and the spec's dialect, on which the value's normal form depends."""
+    """What determines a value's normal form: the spec's dialect, the value's path, and its field's type."""
 
     note: Note
     draft: bool

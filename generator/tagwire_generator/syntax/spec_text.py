@@ -118,7 +118,7 @@ TOKEN: Final = re.compile(
 
 @dataclass
 class _Open:
-    """An object or list that is being scanned, with the index or key of the current item."""
+    """An object or list that is being scanned, and its current item."""
 
     path: Path
     is_list: bool

@@ -113,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ fields of fixed width
 
     def flush(self, note: str = "") -> None:
-        """Add a `struct` call that reads the pending fields. `note` describes what else the call reads."""
+        """Add a `struct` call that reads the pending fields. `note` describes what the call reads in addition."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)

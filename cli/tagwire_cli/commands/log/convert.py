@@ -134,7 +134,6 @@ def _row(report: "ConvertReport") -> tuple[str, ...]:
 
 
 def _tell(losses: "LossReport") -> None:
-    """Print each kind of loss, and where it occurs first."""
     for row in losses.rows():
         where = f"first at byte {row.position} of {row.file}: {row.value}"
         say(f"tagwire: {row.path}: {count(row.times, 'loss')}: {row.reason} ({where})", err=True)

@@ -65,7 +65,6 @@ def _tell_json(report: "SalvageReport") -> None:
 
 
 def _tell_text(report: "SalvageReport") -> None:
-    """Print how many batches and records were kept, and then each problem."""
     write_line(f"{report.file}: kept {count(report.batches, 'intact batch')}, {count(report.records, 'record')}")
     for problem in report.problems:
         say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)

@@ -103,7 +103,6 @@ def command(
 
 
 def _print(states: dict[str, Any]) -> None:
-    """Print a table for each internal topic."""
     tables = (
         ("groups", _GROUPS, _group_rows),
         ("transactions", _TRANSACTIONS, _transaction_rows),
@@ -123,7 +122,6 @@ def _print(states: dict[str, Any]) -> None:
 
 
 def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return a row for each offset that a group committed, and one row for a group without offsets."""
     rows: list[tuple[str, ...]] = []
     for name, group in groups.items():
         kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))
