@@ -38,7 +38,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # If this is hex, its first digits, read as a frame's size, are 800 MB or more.
+        # Check this first: hex digits, read as a frame's size, would mean 800 MB or more.
         if number == 1 and not is_hex and (hint := text_hint(chunk)):
             raise InputError(hint)
         splitter.feed(chunk)

@@ -94,7 +94,11 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream. This depends on --color, then NO_COLOR and FORCE_COLOR, then the stream."""
+    """Return whether to color a stream.
+
+    The option --color decides; without it, NO_COLOR or FORCE_COLOR; and without these, whether the stream is a
+    terminal.
+    """
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):

@@ -82,7 +82,7 @@ def excused_text(excused: "Excused[Finding]") -> str:
 
 
 def _subject(finding: "Finding") -> str:
-    """Return the message, versions and field of a finding, with which its sentence begins."""
+    """Return the beginning of a finding's sentence: its message, versions and field."""
     if finding.severity == "error":
         return ""
     where = f"{finding.message_name} {finding.versions}".rstrip()

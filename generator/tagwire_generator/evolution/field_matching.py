@@ -20,7 +20,7 @@ class Step(NamedTuple):
 
     @property
     def item(self) -> Item:
-        """The new field, or for a removed field, the old one."""
+        """The new field or, for a removed field, the old field."""
         found = self.new or self.old
         assert found is not None
         return found

@@ -304,7 +304,7 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """Return all retired tags, by the path of their struct in the new spec."""
+    """Return the tags that must not be used again, by the path of their struct in the new spec."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}

@@ -27,7 +27,7 @@ class Headers:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """Return these headers, with headers of another set in place of missing ones."""
+        """Return these headers. Headers that are missing here are taken from another set."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:

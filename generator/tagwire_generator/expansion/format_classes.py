@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """Return a format's class, which has only the field tables that are needed to create the format's layout."""
+    """Return the runtime class of a format. It has only the field tables that are needed to create its layout."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}

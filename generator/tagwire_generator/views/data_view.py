@@ -1,4 +1,4 @@
-"""The view of a module of data classes, which holds every string that the module's template prints.
+"""The strings that the template of a module of data classes prints.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -25,7 +25,7 @@ __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", 
 
 @dataclass(frozen=True)
 class FieldView:
-    """The view of a field in a data class."""
+    """A field of a data class, as templates see it."""
 
     name: str
     annotation: str
@@ -40,7 +40,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """The view of a data class, for a message or a struct."""
+    """The data class of a message or a struct, as templates see it."""
 
     name: str
     base: str
@@ -61,7 +61,7 @@ class StructView:
 
 @dataclass(frozen=True)
 class DataModuleView:
-    """The view of a module with the data classes of a message."""
+    """A module with the data classes of a message, as templates see it."""
 
     source: str
     """The spec's name, which is part of the module's first line."""
@@ -106,7 +106,7 @@ class DataViews:
         self.registers = Imports(taken)
 
     def module(self, source: str) -> DataModuleView:
-        """Return the view of the module."""
+        """Return the view of the module, for its template."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         return self.module_of(structs, source, message_doc(self.spec))
 

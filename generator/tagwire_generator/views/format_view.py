@@ -1,4 +1,4 @@
-"""The view of a record format's module: data classes and field tables.
+"""The strings that the template of a record format's module prints: data classes and field tables.
 
 Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers; the
 interpreter reads and writes them by their layout.
@@ -21,7 +21,7 @@ __all__ = ["format_view"]
 
 
 def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
-    """Return the view of a record format's module. `cls` is the format's runtime class."""
+    """Return the view of a record format's module, for its template. `cls` is the format's runtime class."""
     views = _FormatViews(spec, None, options)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
     return views.module_of(structs, source, _doc(spec, cls.layout()))

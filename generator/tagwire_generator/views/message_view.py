@@ -1,4 +1,4 @@
-"""The view of a message for templates whose output is not Python: references, dissectors, other languages.
+"""The data about a message for templates whose output is not Python: references, dissectors, other languages.
 
 Part of the stable interface for users' templates (docs/templates.md). It describes a message twice: as a table of its
 fields in all versions, and as the wire format of each version. Strings are not escaped, because each output format has
@@ -25,7 +25,7 @@ __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "Wir
 
 @dataclass(frozen=True)
 class RowView:
-    """The view of a field in all versions. The fields of a struct follow the field that has the struct as its type."""
+    """A field in all versions, as templates see it. A struct's fields follow the field that contains the struct."""
 
     path: str
     name: str
@@ -49,7 +49,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class WireType:
-    """The view of a type's wire format."""
+    """The wire format of a type, as templates see it."""
 
     shape: str
     type: str
@@ -63,7 +63,7 @@ class WireType:
 
 @dataclass(frozen=True)
 class WireField:
-    """The view of a field in one version, as it is on the wire."""
+    """A field in one version, as templates see it."""
 
     name: str
     path: str
@@ -74,7 +74,7 @@ class WireField:
 
 @dataclass(frozen=True)
 class WireStruct:
-    """The view of a struct in one version. Fields are in wire order."""
+    """A struct in one version, as templates see it. Fields are in wire order."""
 
     name: str
     fields: tuple[WireField, ...]
@@ -84,7 +84,7 @@ class WireStruct:
 
 @dataclass(frozen=True)
 class WireVersion:
-    """The view of a version and its wire format."""
+    """A version and its wire format, as templates see it."""
 
     number: int
     header: str
@@ -94,7 +94,7 @@ class WireVersion:
 
 @dataclass(frozen=True)
 class MessageView:
-    """The view of a message."""
+    """A message, as templates see it."""
 
     source: str
     package: str
@@ -114,7 +114,7 @@ class MessageView:
 
 
 def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
-    """Return the view of a message. There is no such view for record formats."""
+    """Return the view of a message, for templates. Record formats have no such view."""
     cls = message_class(spec, options)
     return MessageView(
         source=source,

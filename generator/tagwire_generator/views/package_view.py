@@ -1,4 +1,4 @@
-"""The view of a package: its messages and its API keys."""
+"""The data about a package for its templates: messages and API keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class PackageView:
 def package_view(
     summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
 ) -> PackageView:
-    """Return the view of a package with these messages and registers. `history` is the specs' history, if any."""
+    """Return the view of a package with these messages and registers. `history` is the history of the specs, if any."""
     there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     present = [each for each in there if each.kind != "struct"]
     keys = sorted(

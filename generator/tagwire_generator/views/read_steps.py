@@ -40,7 +40,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """One step of the code. `shape` determines which of the strings are set."""
+    """One step of the generated code. `shape` determines which of the strings are set."""
 
     shape: str
     target: str = ""

@@ -1,4 +1,4 @@
-"""The view of a register's module: constants and their names.
+"""The strings that the template of a register's module prints: constants and their names.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -13,7 +13,7 @@ __all__ = ["RegisterModuleView", "register_view"]
 
 @dataclass(frozen=True)
 class RegisterModuleView:
-    """The view of a register's module."""
+    """A register's module, as templates see it."""
 
     source: str
     doc: str
@@ -30,7 +30,7 @@ class RegisterModuleView:
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
-    """Return the view of a register's module."""
+    """Return the view of a register's module, for its template."""
     entries = sorted(spec.entries, key=lambda entry: entry.key)
     ranges = sorted(spec.ranges, key=lambda each: each.first)
     return RegisterModuleView(

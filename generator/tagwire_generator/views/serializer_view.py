@@ -1,4 +1,4 @@
-"""The view of a serializer module: a class for each version, and functions for each struct."""
+"""The strings that the template of a serializer module prints: a class per version, and functions per struct."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The view of the functions that read and write a struct. Several versions may share them."""
+    """The functions that read and write a struct, as templates see them. Several versions may share them."""
 
     name: str
     struct: str
@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """The view of a version's serializer class. A class with a `base` only inherits another version's serializer."""
+    """A version's serializer class, as templates see it. With a `base`, it only inherits the other serializer."""
 
     number: int
     name: str
@@ -42,7 +42,7 @@ class VersionView:
 
 @dataclass(frozen=True)
 class SerializerModuleView:
-    """The view of a module with a message's serializers."""
+    """A module with a message's serializers, as templates see it."""
 
     source: str
     message: str

@@ -1,4 +1,4 @@
-"""The views of two kinds of methods in data classes: properties for unions, and methods that find elements by key."""
+"""Strings for two kinds of methods in data classes: properties for unions, and methods that find elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Annotate = Callable[[FieldSpec], str]
 
 @dataclass(frozen=True)
 class UnionView:
-    """The view of a property that returns the name and value of the alternative that is set in a union."""
+    """A property that returns which alternative of a union is set, as name and value, as templates see it."""
 
     name: str
     annotation: str
@@ -27,7 +27,7 @@ class UnionView:
 
 @dataclass(frozen=True)
 class KeyedView:
-    """The view of a method that finds an array element by its key."""
+    """A method that finds an array element by its key, as templates see it."""
 
     name: str
     annotation: str

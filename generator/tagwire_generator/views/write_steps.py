@@ -36,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step of the code. `shape` determines which of the strings are set."""
+    """One step of the generated code. `shape` determines which of the strings are set."""
 
     shape: str
     lines: tuple[str, ...] = ()
