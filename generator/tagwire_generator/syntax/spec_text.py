@@ -29,7 +29,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Add the comment that follows an item to the item's last line, as a marked comment."""
+        """Return an item's lines, with the comment that follows the item added to the last line."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
