@@ -101,7 +101,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """Return the comparison of old and new specs that the options select, or one for each spec set."""
+    """Return the comparisons that the arguments select; without arguments, one for each spec set."""
     from tagwire_generator.evolution.spec_sources import SpecReader
 
     reader = SpecReader()

@@ -75,7 +75,7 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
-    """Return the input in the arguments, which must be hex. Raises click.UsageError."""
+    """Return the input that the arguments contain as hex. Raises click.UsageError for other words."""
     text = "".join(words)
     if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
         return _content("", text.encode(), "hex")

@@ -47,7 +47,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. An invalid size or a truncated frame raises a DecodeError after them."""
+    """Yield the frames of a stream. After them, raises DecodeError for an invalid size or a truncated frame."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0

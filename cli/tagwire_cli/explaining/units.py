@@ -195,7 +195,7 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
-    """Return the explanation of a message or frame, with its records explained, too."""
+    """Return the explanation of a message or frame, and of the records in it."""
     _open(settings, seen)
     return Explained(frame.title, (seen,))
 

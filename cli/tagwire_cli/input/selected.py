@@ -54,7 +54,7 @@ class Selected:
         return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
-        """Yield those captured frames that contain the selected message."""
+        """Yield the captured frames that contain the selected message."""
         message = self.selection.message
         for frame in frames:
             if frame.api and frame.api[0] == message.API_KEY and frame.direction == message.KIND:

@@ -29,7 +29,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
     """Yield a function to call with (done, total), which draws a progress bar; None if there is no terminal.
 
     The bar is drawn only in these calls, and not by a background thread, so the program may fork. It is removed at the
-    end. With `prints_all_along`, there is no bar if standard output is a terminal, too.
+    end. With `prints_all_along`, there is also no bar if standard output is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None

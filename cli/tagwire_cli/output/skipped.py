@@ -30,7 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Report how many more parts were skipped than were printed. Exits with status 1 if any part was skipped."""
+        """Print how many skipped parts were not printed. Exits with status 1 if any part was skipped."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

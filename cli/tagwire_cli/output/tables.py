@@ -122,7 +122,7 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert dict keys such as `new_batches` to `newBatches` at any depth. Keys in `kept` and `removed` are kept."""
+    """Convert dict keys such as `new_batches` to `newBatches` at any depth, except inside `kept` and `removed`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

@@ -175,9 +175,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop each problem that is caused by errors in another file, if these errors are in the list.
+    """Drop problems that are caused by errors in another file, if the list contains these errors.
 
-    If they are not in the list, keep the first of the problems that they cause.
+    If it does not, keep only the first problem that the other file causes.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

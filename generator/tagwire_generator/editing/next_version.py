@@ -64,9 +64,8 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs of the message's set, by path. If the message is a request whose response lacks the new
-    version, or the reverse, the plan adds the version to both. `released` are additional releases that the change must
-    not break.
+    `files` are all specs of the message's set, by path. If the response (or request) that belongs to the message lacks
+    the new version, the plan adds it there, too. `released` are additional releases that the change must not break.
 
     Raises SpecError if the message can't have another version, if the position for the field is unknown, or if the
     change violates a rule (`problems` lists all violations) or breaks a released version.

@@ -302,7 +302,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether a single type could have both defaults. If not, the changed type has its own finding."""
+    """Return whether one type could have both defaults. If not, only the changed type is reported."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 

@@ -36,7 +36,7 @@ class Released:
 def as_released(
     specs: Mapping[str, MessageSpec | Released] | Iterable[MessageSpec | Released],
 ) -> list[Released]:
-    """Convert specs without a history to `Released`. Specs that already are `Released` are kept."""
+    """Convert specs without a history to `Released`, and return `Released` objects unchanged."""
     given = specs.values() if isinstance(specs, Mapping) else specs
     return [each if isinstance(each, Released) else Released(each) for each in given]
 

@@ -140,7 +140,7 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """Convert a value to another layout of the same version. Fields that only that layout has get their defaults.
+    """Convert a value to another layout of the same version. Fields that the value lacks get their defaults.
 
     `is_forward` means that the value is converted from the old to the new layout. Values that the layout can't
     represent are kept, so that encoding them fails.

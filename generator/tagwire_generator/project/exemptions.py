@@ -53,7 +53,7 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Separate findings that an entry excuses from all others.
+    """Separate excused findings from the remaining findings.
 
     `names` lists the messages that were checked; None means all. Entries for other messages are not reported as unused.
     """

@@ -1,4 +1,4 @@
-"""The history of an archive: which releases have each version, and digests of the version's bytes.
+"""The history of archived specs: which releases have each version, and digests of the version's bytes.
 
 The history is a file next to the specs, with one line per version:
 

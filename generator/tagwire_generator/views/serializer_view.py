@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """A version's serializer class, as templates see it. With a `base`, it only inherits the other serializer."""
+    """A version's serializer class, as templates see it. If `base` is set, it only inherits another serializer."""
 
     number: int
     name: str
