@@ -47,7 +47,7 @@ class Memory:
         others = [each.path.read_bytes() for folder in spec_set.sources[1:] for each in find_specs(folder)]
         registers = filter(may_be_register, (*(data for _, data in self._files), *others))
         shared = (data for _, data in self._files if may_be_shared(data))
-        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # these files may affect any spec
+        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # any spec may depend on these files
         parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
         self._whole = key_of(self._environment, lock, *parts)
         self._each = key_of(self._environment, "messages")
