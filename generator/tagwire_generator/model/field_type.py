@@ -176,7 +176,7 @@ class FieldType:
 
     @property
     def scalar(self) -> WireType | None:
-        """The primitive type; None for arrays."""
+        """The primitive type; None for arrays and structs."""
         return None if self.is_array else self.primitive
 
     @property
