@@ -11,7 +11,7 @@ _PORTS: Final = range(1 << 16)
 
 
 class AddressError(TagwireError, ValueError):
-    """A string that is not an address."""
+    """Raised if a string is not a valid address: `HOST:PORT`, or only `PORT` where a default host is given."""
 
 
 class Address(NamedTuple):
@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, host: str = "") -> Address:
-        """Parse an address in the form that `str()` returns. With `host`, a port is enough. Raises AddressError."""
+        """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:

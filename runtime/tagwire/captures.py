@@ -59,7 +59,7 @@ _MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 
 @dataclass(slots=True, eq=False)
 class CapturedFrame:
-    """A captured request or response, or a gap in the capture."""
+    """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
     """The line number, or the position among the frames of a network capture; from 1."""
@@ -90,7 +90,7 @@ class CapturedFrame:
 
     @property
     def connection(self) -> str:
-        """The names of the run and the connection, separated by a space. An unknown name is left out."""
+        """The run and the connection, separated by a space; unknown names are left out."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property
@@ -143,9 +143,8 @@ def read(
     """Read the frames of a capture, with responses paired with their requests.
 
     Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
-    which the brokers listen. Bytes that are missing from a network capture become frames with a `gap`. With `closes`,
-    the marks of closed connections are returned as well. Raises MissingExtraError, and CaptureError, which names the
-    file and the line.
+    which the brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks
+    each closed connection. Raises MissingExtraError, and CaptureError, which names the file and the line.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -161,7 +160,8 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A frame whose line names its API keeps that API.
+    Requests must come before their responses. A response that already has an API key (`api_key` in JSON lines) keeps
+    it.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -212,10 +212,9 @@ def frames_of_stream(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture from a seekable stream, without pairing responses.
 
-    `name` is the file name shown in errors.
-
-    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap` instead of an error. With
-    `closes`, the marks of closed connections are returned as well. Raises CaptureError.
+    `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
+    with a `gap` instead of an error. With `closes`, a frame with `is_close` marks each closed connection. Raises
+    CaptureError.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -255,7 +254,9 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read the frames and the close marks in JSON lines, skipping blank lines. Raises CaptureError."""
+    """Read frames from JSON lines, including the marks of closed connections. Blank lines are skipped. Raises
+    CaptureError.
+    """
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
             try:
@@ -290,7 +291,9 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame from a row; its bytes are either hex digits (`hex`) or bytes (`data`). Raises CaptureError."""
+    """Make a frame from a JSON object. The frame's bytes are in `hex` as hex digits, or in `data` as bytes. Raises
+    CaptureError.
+    """
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

@@ -58,7 +58,7 @@ class PeerConnectionError(UnusableConnectionError):
 
 
 class AnswerError(TagwireError):
-    """A response that contains error codes. `errors` lists them with their paths; `answer` is the whole response."""
+    """An error response. `errors` lists its error codes and their paths; `answer` is the whole response."""
 
     def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
         more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
@@ -102,7 +102,7 @@ class Answer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last step of a call. It holds the call's result."""
+    """The last step of a call, with the call's result."""
 
     result: Any
 
@@ -292,7 +292,6 @@ class Connection(_Side):
         yield Done(responses)
 
     def _exchanging(self, data: bytes) -> Generator[bytes | Sent, None, Any]:
-        """Yield the steps that send the last request and get its response (None if the request gets no response)."""
         sent = self.sent
         yield data
         return (yield from self._awaiting(sent))
@@ -354,7 +353,6 @@ class Connection(_Side):
         return answer
 
     def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
-        """Store the versions that the peer announced. A fallback answer may list only the version request itself."""
         is_fallback = self._is_fallback(answer.message)
         key = type(answer.request.message).API_KEY
         if is_fallback and key is not None and key not in versions:
@@ -365,7 +363,6 @@ class Connection(_Side):
         self._has_announced = self._has_announced or (not is_fallback and not error)
 
     def _is_fallback(self, response: Message) -> bool:
-        """Return whether the peer sent this response only because it does not support the request's version."""
         fallback = type(response).FALLBACK
         return fallback is not None and getattr(response, response.FIELDS[0].name) == fallback[1]
 

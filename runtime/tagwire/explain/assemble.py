@@ -85,7 +85,6 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
-    """Add a parsed line to the list. A line with nothing but bytes continues the line before it."""
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
         lines.append(([data], path, type))
@@ -94,7 +93,6 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    """Return the bytes on a line and the text after them. A line that starts at column `end` or later has no bytes."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:
@@ -129,7 +127,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """Return the column at which a line's bytes begin. An offset, left of the bytes column, may precede them."""
+    """Return the column at which a line's bytes begin: at the margin, or after an offset to the left of column `begin`."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent
@@ -145,7 +143,8 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes after the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # This is not an offset: two blanks would follow it. `00 01 02` at the left margin is bytes.
+        # Two blanks follow an offset. After a single blank, these digits are bytes, as in `00 01 02` at the left
+        # margin.
         return indent
     return len(line) - len(behind.lstrip())
 

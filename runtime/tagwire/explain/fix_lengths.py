@@ -74,7 +74,7 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set a length to the size of the rest of its line plus the `opened` bytes below it.
+    """Set a line's length to the size of its own content plus `opened`, the size of the batches listed below it.
 
     A null length stays null if there are no bytes.
     """
@@ -86,7 +86,9 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that a length covers: the field that it names (`headers_length`), else the rest of the struct."""
+    """Yield the lines that a length covers: the field that it is named after (`headers_length`), or else the rest of
+    the struct.
+    """
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
         return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
@@ -94,7 +96,6 @@ def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]
 
 
 def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of the batches shown below a records field."""
     for each in behind:
         if not each.path.startswith(f"{line.path}["):
             return
@@ -106,10 +107,6 @@ def _size(lines: Iterable[Line]) -> int:
 
 
 def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the following lines of the same struct.
-
-    Stop at a repeat of `line`: a duplicate of the struct begins there.
-    """
     for each in behind:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return
@@ -117,7 +114,6 @@ def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line
 
 
 def _tags(section: Line, behind: Sequence[Line]) -> int:
-    """Count the tagged fields that follow the line of a tag section."""
     count = 0
     path = None
     for each in behind:
@@ -140,7 +136,7 @@ def _is_own_tag(path: str, struct: str) -> bool:
 
 
 def _elements(behind: Sequence[Line], prefix: str) -> int | None:
-    """Count the elements of the array that follows its count; None if they are compressed."""
+    """Count the elements of the array below its count. Return None if the elements are compressed."""
     if not behind:
         return 0
     path = behind[0].path
@@ -149,7 +145,9 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements. A new element starts at a new index, or where an element's first line is repeated."""
+    """Count an array's elements. A new element starts at a new index, or where the first line of an element is
+    repeated.
+    """
     count = 0
     number, first = "", ("", "")
     for each in behind:

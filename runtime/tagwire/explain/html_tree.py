@@ -1,8 +1,7 @@
-"""Traces as the rows of a browser's field tree (`tree.js`): plain values, in columns.
+"""Traces as the rows of a field tree for browsers (`tree.js`): plain values, in columns.
 
-A row is a node of the trace, or something between nodes: the title of a unit, an error, or unread bytes. Rows have a
-depth and a name; the script builds the paths from the names, and a hex dump from the bytes. As in the text of
-`annotate`, each byte is in exactly one row.
+A row is a node of the trace, a title, an error, or unread bytes. It has a depth and a name; the script builds paths
+from the names, and a hex dump from the bytes. As in the output of `annotate`, each byte is in exactly one row.
 """
 
 import json
@@ -58,8 +57,7 @@ def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the field tree as JSON-able values: `title`, `facts`, and `rows`, which has a list per column.
 
     A row's bytes are a hex string; `[first, last]`, the hex of both ends, if there are more than `RUN` bytes; or null
-    if they are hidden. `about` maps row numbers to the documentation of their fields. Unprintable characters in strings
-    are escaped.
+    if they are hidden. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -156,10 +154,10 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """Yield the rows of a node and its descendants. `around` is the path of the parent, None for a message."""
+        """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # the node was opened, but its first byte is invalid
+            return  # the field's first byte was already invalid, so there is nothing to show
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has its parent's path
@@ -178,7 +176,7 @@ class _Walk:
 
 
 def _node_row(node: Node, around: str | None, value: str) -> _Row:
-    """Return the row for a node, still without its depth and bytes."""
+    """Return the row for a node. The caller adds depth and bytes."""
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)

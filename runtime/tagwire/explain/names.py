@@ -39,13 +39,13 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
-    """Return the enums of a package by the paths of the fields whose values they name."""
+    """Return a package's enums by field path: the enum at a path names the values of that field."""
     registers: list[Any] = [registry.attribute(name) for name in registry.registers]
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 
 
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
-    """Replace numbers by their enum names in the JSON form of a struct.
+    """Replace numbers by their enum names, in place, in the JSON form of a struct.
 
     `path` is the struct's path (`Message.field`).
     """
@@ -61,7 +61,7 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a path in an enum to the path used in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
+    """Convert a field path as enums write it to the path in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

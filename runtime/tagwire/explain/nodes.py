@@ -107,7 +107,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are fixed-width array elements, which have no rows of their own in the trace."""
+        """Whether the children are array elements of fixed width. Spans have no rows for such elements."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
@@ -133,7 +133,7 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The value's name in the field's enum; "" if the field has no enum."""
+        """The name of the value in the field's enum; "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
@@ -154,12 +154,12 @@ class Node:
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Replace this node's children with nodes of other traces: those of the `count` batches in a records field."""
+        """Replace this node's children. `nodes` are the traces of the `count` batches in this records field."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return the root of a separate trace as part of a larger trace, at offset `begin` and with this path."""
+        """Return this root of a separate trace as a node of a larger trace, at offset `begin` and `path` there."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 
@@ -202,7 +202,9 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may contain sensitive fields, because the partly read message has such fields."""
+        """Whether unread bytes may contain sensitive fields: the message has such fields, and sensitive values are
+        hidden.
+        """
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
@@ -229,7 +231,7 @@ class Node:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both nodes are at the same position of the same trace."""
+        """Return whether both nodes are the same position in the same trace."""
         if not isinstance(other, Node):
             return NotImplemented
         return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
@@ -242,5 +244,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Return a separate trace for bytes that were not read. `what` is shown as their type."""
+    """Return a separate trace for unread bytes, with `what` shown as their type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

@@ -1,9 +1,9 @@
-"""The data of a trace: a row of 32 bytes for each span that was read, and the kinds that rows share.
+"""The data of a trace: one row of 32 bytes for each span (a field, struct, array or tag section) that was read.
 
-A row has the position and kind of a span, and shows where the rows inside it end; rows are in the order of their first
-bytes. Paths, types and values are computed only when a node is accessed (`tagwire.explain.nodes.Node`), so the trace of
-a megabyte takes a few megabytes. The native engine writes the same rows (`_native/engine/spans.h`), except rows for
-elements of fixed-width arrays, which can be computed from the array's row.
+A row has the span's position and kind, and the number of the first row after the rows inside it. Rows are in the order
+of their first bytes. Paths, types and values are computed only when a node is accessed (`tagwire.explain.nodes.Node`),
+so the trace of a megabyte takes a few megabytes. The native engine writes the same rows (`_native/engine/spans.h`),
+except rows for elements of fixed-width arrays, which can be computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The kind of a span: its type and name. All spans that are read by the same part of a layout share one kind."""
+    """The type and name of a span. All spans that are read by the same part of a layout share one SpanKind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -79,18 +79,20 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span of this kind."""
+        """Return the path of a span of this kind. `around` is the parent's path; `step` the index, if the span is an
+        array element.
+        """
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
     @property
     def steps(self) -> int:
-        """Return how many steps (names and indexes) this kind adds to its parent's path."""
+        """The number of names and indexes that this kind adds to its parent's path."""
         return (self.name != "") + self.is_indexed
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the span kinds in the order of the native engine's numbers for them; see spans.h."""
+    """Return the span kinds; the native engine refers to them by their index in this list. See spans.h."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -106,7 +108,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """The nodes that were inserted below another node: the batches of a records field."""
+    """The traces of the batches in a records field, which replace the field's own children."""
 
     number: int
     nodes: tuple[Any, ...]
@@ -158,12 +160,12 @@ class Spans:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def add(self, offset: int, kind: int, step: int) -> int:
-        """Add a row for a span that begins, and return the row's number."""
+        """Append the row of a span that begins at `offset`, and return its row number."""
         self.rows += _ROW.pack(offset, 0, kind, step, NULL, OPEN)
         return len(self) - 1
 
     def set(self, row: int, **changes: int) -> None:
-        """Change the given values of a row."""
+        """Change some columns of a row."""
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:
@@ -174,14 +176,14 @@ class Spans:
                 del kept[late]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
-        """Yield the rows of a span's direct children. `stop` is the first row that is not inside the span."""
+        """Yield the rows of a span's direct children. `stop` is the first row after the span."""
         part = row + 1
         while part < stop:
             yield part
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """Return the number of the row after all rows inside this one."""
+        """Return the number of the first row after this span and everything inside it."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
@@ -201,7 +203,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the kind of an array's elements, for arrays whose elements have no rows."""
+        """Return the kind of an array's elements. Used for arrays of fixed-width elements, which have no rows."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -209,7 +211,7 @@ class Spans:
         return found
 
     def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
-        """Decode the value of a leaf from its bytes."""
+        """Decode the value of a span without children from its bytes."""
         if kind.wire is not None:
             return int.from_bytes(data[start:end], "big", signed=kind.wire.low < 0)
         if kind.type is None:
@@ -225,7 +227,7 @@ _NO_LAYOUT: Any = None
 
 
 class SpanRecorder:
-    """Writes the rows while a reader reports spans. The order of its calls shows how spans nest."""
+    """Writes the rows of a trace while a reader opens and closes spans. Spans nest as these calls do."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
@@ -239,7 +241,7 @@ class SpanRecorder:
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """Open a span for a type, for a tagged field's entry (shown as `tag 7`), or for a part named by a string."""
+        """Open a span. `what` is its type, `tag N` for a tagged field, or a name for something without a type."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -271,7 +273,7 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Set the bit names of the most recently closed span."""
+        """Set the named bits of the span that was closed last."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
@@ -281,16 +283,16 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span as compressed up to `end`.
+        """Mark the innermost open span as compressed data that ends at `end`.
 
-        Offsets inside it now refer to `data`, its content.
+        Offsets inside it now refer to `data`, the decompressed bytes.
         """
         row = self._open[-1]
         self.spans.unpacked[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Continue inside these open spans, listed outermost first. They include the spans that were already open."""
+        """Reopen these spans, outermost first, which the native engine left open at an error."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
@@ -310,7 +312,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    spans.truncate(parts.pop())  # drop a length or checksum that was read but then rejected
+                    spans.truncate(parts.pop())  # drop a length or checksum that was read completely and then rejected
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()
         self._depths.clear()

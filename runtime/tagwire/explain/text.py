@@ -25,7 +25,7 @@ class AnnotationError(TagwireError, ValueError):
 
 
 class Row:
-    """A line of the table: the bytes of a node, or a title or message between nodes."""
+    """A line of the table: the bytes of a node, a title, or an error."""
 
     __slots__ = ("data", "depth", "is_hidden", "kind", "mark", "offset", "path", "type", "value")
 
@@ -149,7 +149,7 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the same rows as `rows_of`, but without values if `note` is None."""
+    """Yield the rows of `rows_of`, but without values if `note` is None."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")
@@ -180,14 +180,14 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # These bytes are the end marker of the optional fields, or were partly read when an error occurred.
+        # The end marker of optional fields, or, after an error, bytes that were partly read.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
 
 
 def kind_of(node: Node) -> str:
-    """Return the `Row.kind` of a node."""
+    """Return the `Row.kind` for a node."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):

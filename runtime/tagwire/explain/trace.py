@@ -1,7 +1,7 @@
 """Traces: every field of some bytes, with its path, offset, length and value, up to the first error.
 
-A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes its content, and closes
-the span where it ends. The native engine writes the same spans; if it stops at an error, the reader continues from
+A trace records what `LayoutReader` reads: the reader opens a span where a field begins, notes its value, and closes the
+span where the field ends. The native engine writes the same spans; if it stops at an error, the reader continues from
 there. Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This
 module decodes nothing itself, so a trace always agrees with error positions and with lenient decoding.
 """
@@ -56,13 +56,13 @@ class Trace:
 
     @property
     def canonical(self) -> bool:
-        """Whether encoding the decoded value gives the same bytes again."""
+        """Whether the bytes are canonical: encoding the decoded value gives the same bytes again."""
         if not isinstance(self._canonical, bool):
             self._canonical = self._canonical()
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing the records inside this trace. An error that the trace already has is kept."""
+        """Add the result of tracing the records in this message. If the trace already has an error, that error is kept."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -158,7 +158,7 @@ def trace_response(
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows where the error is
+    with suppress(DecodeError, UnsupportedVersionError):  # the trace itself shows the error
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
@@ -171,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that end at or before `offset`; these are the same in all versions."""
+    """Return a layout of the header fields that end before byte `offset`; all header versions begin with them."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -211,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Try to read a message natively. Returns False if Python must read it, as after an error in lenient mode."""
+        """Trace a message natively. Return False if Python must do it, as after an error in lenient mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -238,7 +238,6 @@ class _Session:
         return False
 
     def read(self, layout: Layout, *, whole: bool) -> None:
-        """Read the next part by its layout, unless an error has ended the session."""
         if self.error is not None:
             return
         self.learn(layout)
@@ -253,7 +252,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Remember a message that is about to be read: its name, and its layout if that has sensitive fields."""
+        """Before a message is read, note its name, and whether it has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)
@@ -261,9 +260,8 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body whose version the package does not have.
-
-        Its bytes are hidden, as they may contain secrets.
+        """Stop before a body whose version the package does not have, and hide the body's bytes: they may contain
+        secrets.
         """
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Announcement(NamedTuple):
-    """The request by which clients ask for versions, and the fields of its response that list them."""
+    """How a protocol announces versions: the request's name, and the names of fields in its response."""
 
     request: str
     entries: str
@@ -61,9 +61,10 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the fallback response to a request in an unknown version, and its version; None if there is none.
+    """Return the response to a request in an unknown version, with its own version; None if the message has no
+    `FALLBACK`.
 
-    As in Kafka, the fallback response to a version request lists only the versions of that request.
+    As in Kafka, the fallback response to the version request itself lists only that request's versions.
     """
     if response.FALLBACK is None:
         return None

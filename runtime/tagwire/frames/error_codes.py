@@ -40,7 +40,7 @@ def error_register(registry: Registry) -> type[Register] | None:
 
 
 def errors_in(message: Struct, register: type[Register]) -> Iterator[ErrorFound]:
-    """Yield the nonzero error codes in a message, in field order."""
+    """Yield the nonzero error codes in a message and its nested structs, in field order."""
     names = {path.rpartition(".")[2] for path in register.named_fields()}
     return _walk(message, register, names, "")
 

@@ -1,4 +1,4 @@
-"""Make the header of a frame that is to be encoded, or check the header that the caller gives."""
+"""Make the header of a frame to be encoded, or check a header given by the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields, except `fields` that the package's header class does not have.
+    """Return a header with the given fields; entries of `fields` that the package's header class lacks are dropped.
 
     An optional field that is None keeps its default if the header's version does not have the field. Raises EncodeError
     for an optional field that the header class does not have, and for a missing required field.
@@ -31,7 +31,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rare, so `fields` are checked only after a failure
+    except TypeError:  # checked only on failure, for speed
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -41,12 +41,13 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 
 def _has(cls: type[Message], header_version: int, name: str) -> bool:
-    """Return whether the header has this field in a version."""
     return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Return whether the header begins with API key and version in all versions, so that these identify the request."""
+    """Return whether all header versions begin with API key and version, so that a frame's first four bytes identify
+    it.
+    """
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the frame begins with the length of the optional fields
     first = cls.FIELDS[:2]
@@ -80,14 +81,14 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Raise EncodeError if a request header has another API key or version than the message."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # the header class of a package may not have this field
+        stated = getattr(header, path, actual)  # packages may have headers without this field
         if stated != actual:
             reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
-    """Return the header with the given fields added, and the request's API key and version if it does not have them.
+    """Return the header with the given fields, and with the message's API key and version if the header has none.
 
     Raises EncodeError if a given value contradicts the header, or if the header class does not have the field.
     """

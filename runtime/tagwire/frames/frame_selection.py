@@ -51,12 +51,12 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row (`FieldRow`) of each path's last field."""
+        """The field table row (`FieldRow`) of the last field in each path."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """For each path, return the version of the struct that contains its field; `version` is the body's version."""
+        """Return, for each path, the version of the struct that contains its field. `version` is the body's version."""
         head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(head), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -73,18 +73,15 @@ class _FrameSelection:
         return [self._merged(head, row) for row in rows]
 
     def _start(self, frame: bytes, version: int, limits: Limits) -> int:
-        """Return the offset of the body."""
         header_version = self.message.header_version(version)
         _, start = self._header.message.decode_from(frame, header_version, limits=limits)
         return start
 
     def _merged(self, head: Row, body: Row) -> Row:
-        """Merge a row of header values and a row of body values in the order of the paths."""
         values = iter(head), iter(body)
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
     def _parted(self, row: Row) -> tuple[Row, Row]:
-        """Split a row into its header values and its body values."""
         both = list(zip(row, self._is_header, strict=True))
         head = tuple([value for value, is_header in both if is_header])
         return head, tuple([value for value, is_header in both if not is_header])
@@ -103,7 +100,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # `rewrite` rejects this, because the frame is its only row
+                return DROP  # the row stands for the whole frame, which can't be dropped, so `rewrite` rejects this
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -123,7 +120,7 @@ class _FrameSelection:
 
 
 class RequestSelection(_FrameSelection):
-    """Selected fields of requests: see `Registry.select_request`. The version comes from the frame's header."""
+    """Selected fields of requests: see `Registry.select_request`. A request's version is in its header."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)
@@ -155,7 +152,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # decode the header first, to report its errors first
+            self.registry.decode_header(frame, limits=limits)  # so that errors in the header are reported first
             raise unreadable(
                 self._header.message.NAME,
                 None,
@@ -174,8 +171,8 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selected fields of responses: see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback version (`Message.FALLBACK`), the frame may have that version instead. It is detected
-    as in `Registry.decode_response`.
+    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead, which is
+    detected as in `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
@@ -211,7 +208,7 @@ def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
 
 
 def _opened(frame: Any, sized: bool) -> bytes:
-    """Return the frame without its size. The size must equal the number of bytes after it."""
+    """Return the frame without its size. Raises DecodeError if the size is wrong."""
     data = as_bytes(frame)
     if not sized:
         return data

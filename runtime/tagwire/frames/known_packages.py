@@ -1,8 +1,7 @@
 """The generated packages that the runtime loads by name, on first use.
 
-Generated packages import the runtime, so the runtime must not import them, and import contracts enforce this. The
-contracts can't detect imports by name, so all such names are in this module, and a test checks that no other module
-contains one.
+Generated packages import the runtime, so the runtime must not import them; import-linter contracts enforce this. The
+contracts can't detect imports by name, so all names of generated packages are in this module, which a test checks.
 """
 
 from __future__ import annotations
@@ -67,7 +66,9 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a header key for display: by its name, if it is a number that KIP-82's first draft names."""
+    """Return a header key for display: its name, if the key is a number named in KIP-82's first draft, or the key
+    itself.
+    """
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

@@ -30,10 +30,9 @@ class UnknownMessageError(TagwireError, LookupError):
 class MessageIndex:
     """The message classes of one package. Iterating yields their names, sorted.
 
-    `aliases` are older names of messages: `registry[alias]`, `alias in registry`
-    and attributes of the package accept them, but `names()` and iteration leave
-    them out. `registers` are the package's classes of constants, with their
-    modules; `structs` are the classes of structs that messages share.
+    `aliases` are older names of messages: `registry[alias]`, `alias in registry` and attributes of the package accept
+    them, but `names()` and iteration leave them out. `registers` are the package's enums, with their modules; `structs`
+    are the structs that several messages share.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class MessageIndex:
         return name in self._index and self._index[name][1] == "format"
 
     def __getitem__(self, name: str) -> type[Message]:
-        """Return the class of a message, by its name or an older name. Raises UnknownMessageError."""
+        """Return the message class with this name or alias. Raises UnknownMessageError."""
         found = self._classes.get(name)
         if found is None:
             found = self._classes[name] = self._imported(self._aliases.get(name, name))
@@ -127,7 +126,8 @@ class MessageIndex:
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """Return the message class of this kind and API key. Records also need a `component`, as components reuse keys.
+        """Return the message class of this kind and API key. Records also need a `component`, because components reuse
+        keys.
 
         Raises UnknownMessageError.
         """
@@ -146,7 +146,7 @@ class MessageIndex:
         return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     def releases(self, name: str) -> dict[int, Spans]:
-        """Return, for each version of a message, the releases that have it: see `tagwire.frames.releases`.
+        """Return, for each version of a message, the releases that have this version: see `tagwire.frames.releases`.
 
         Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
         """
@@ -166,5 +166,5 @@ class MessageIndex:
 
 
 def _scope(kind: str, component: str) -> str:
-    """Return the namespace of an API key: requests and responses share one, and records have one per component."""
+    """Return the namespace of an API key: one for all requests and responses, and one per component for records."""
     return "" if kind in ("request", "response") else component

@@ -28,7 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Every common version would lose a part of the message. `losses` lists what the highest one would lose."""
+    """Every common version would lose part of the message. `losses` lists what the highest common version would lose."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)
@@ -44,11 +44,10 @@ class LossyVersionsError(NoCommonVersionError):
 
 
 def negotiate(message: "type[Message] | Message", peer: Any) -> int:
-    """Return the highest stable version that both sides have, and that can represent the whole message.
+    """Return the highest stable version that both sides have and that can represent the whole message.
 
     If `message` is a class, only the version ranges matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest,
-    highest)}. Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass
-    LossyVersionsError.
+    highest)}. Raises NoCommonVersionError (an UnsupportedVersionError), or its subclass LossyVersionsError.
     """
     cls = message if isinstance(message, type) else type(message)
     return best_version(message, _range_of(cls.API_KEY, peer))
@@ -93,5 +92,5 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    """Make the range of a peer's versions. Negative numbers are ignored, because they are not versions."""
+    """Make a version range from a peer's bounds. A negative lower bound counts as 0."""
     return Versions(max(lowest, 0), highest)

@@ -38,7 +38,7 @@ _EITHER_IP: Final = (12, 14, 101)
 
 
 class CaptureError(TagwireError):
-    """A file of captured traffic can't be read."""
+    """Raised if a file of captured traffic can't be read."""
 
 
 class TcpSegment(NamedTuple):

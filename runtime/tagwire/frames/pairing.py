@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Pairing(Generic[T]):
-    """Requests that wait for their responses. The caller chooses the object that represents each request.
+    """Requests that wait for their responses. Any object can represent a request.
 
     If more than `limit` requests wait, the oldest are dropped, so their responses won't match any request.
     """
@@ -65,14 +65,14 @@ class Pairing(Generic[T]):
             return False
 
     def ask(self, connection: Hashable, frame: bytes, request: T) -> bool:
-        """Add a request, and return whether it waits for a response."""
+        """Add a request; return whether it gets a response."""
         if self.is_silent(frame):
             return False
         self.wait(connection, frame, request)
         return True
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
-        """Add a request that gets a response. Only its first eight bytes are needed."""
+        """Add a request that gets a response. `start` is the beginning of its frame, at least eight bytes."""
         if connection not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1
@@ -80,9 +80,9 @@ class Pairing(Generic[T]):
                 self._forget(next(iter(self._waiting)))
 
     def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
-        """Remove and return the request that this response belongs to; None if no request waits for it.
+        """Remove and return the request that a response belongs to, or None.
 
-        `start` is the beginning of the response. Requests that `fits` rejects are skipped, and keep waiting.
+        `start` is the beginning of the response. Requests for which `fits` returns false keep waiting.
         """
         key = self.key(connection, start, is_request=False)
         same = self._waiting.get(key)
@@ -99,11 +99,11 @@ class Pairing(Generic[T]):
         return found
 
     def candidates(self, connection: Hashable, start: bytes) -> tuple[T, ...]:
-        """Return all waiting requests with the correlation ID of this response. `start` is the response's beginning."""
+        """Return all waiting requests with the correlation ID of a response. `start` is the beginning of that response."""
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Handle missing bytes on a connection: drop the waiting requests whose responses are now ambiguous."""
+        """Handle missing bytes: drop the waiting requests of a connection if their responses can now be mistaken."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)

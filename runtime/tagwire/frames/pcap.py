@@ -60,10 +60,10 @@ class NetworkGap(NamedTuple):
 
 
 class _Direction:
-    """One direction of a connection: puts its segments in order."""
+    """Puts the TCP segments of one direction of a connection in order, and returns their frames."""
 
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
-        """`start` is the sequence number of the first byte; None if it is not in the capture."""
+        """`start` is the sequence number of the direction's first byte; None if the capture lacks the SYN packet."""
         self._headers = headers
         self._begin(start)
 
@@ -78,7 +78,7 @@ class _Direction:
         self._time = 0.0
 
     def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield the frames that this segment completes."""
+        """Yield the frames that this segment completes, with their times."""
         if not data:
             return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
@@ -96,19 +96,18 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """End the direction: give up waiting for missing segments, and yield the frames after those gaps."""
+        """End the direction: stop waiting for missing segments, and yield the frames after them."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
             yield each, self._time
 
     def _ready(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield the frames in waiting segments that no longer have a gap before them."""
         assert self._next is not None
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # skip bytes that an earlier segment has already delivered
+            new = data[self._next - sequence :]  # skip bytes that an earlier segment also contained
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
@@ -116,7 +115,6 @@ class _Direction:
                     yield each, self._time
 
     def _jump(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Skip a gap, and continue with the first segment after it."""
         assert self._next is not None
         first = self._waiting[0][0]
         for each in self._frames.miss(first - self._next):
@@ -135,18 +133,18 @@ class _Connection:
         self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
-        """Return whether this direction of the connection begins with the given sequence number."""
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Start the broker's direction, as its SYN was seen. Bytes seen earlier belong to a previous connection."""
+        """Start the broker's direction at its SYN packet. Bytes seen earlier belong to an older connection on the same
+        ports.
+        """
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
     def segment(
         self, sequence: int, data: bytes, time: float, *, is_request: bool
     ) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the frames that this segment completes."""
         return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
 
     def close(self) -> Iterator[NetworkFrame | NetworkGap]:
@@ -183,13 +181,12 @@ def network_frames(
 def _frames_of(
     segment: TcpSegment, port: int, connections: dict[str, _Connection], registry: "Registry | None"
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """Yield the frames that a segment completes."""
     if port not in (segment.source_port, segment.target_port):
         return
     is_request, sequence = segment.target_port == port, segment.sequence
     ends = (segment.source, segment.target)
     name = " -> ".join(ends if is_request else reversed(ends))
-    if segment.begins:  # the SYN itself takes one sequence number
+    if segment.begins:  # the SYN packet takes one sequence number
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:

@@ -78,17 +78,17 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Encode a message, preceded by its version. Raises EncodeError."""
+    """Encode a version and a message in that version. Raises EncodeError."""
     return encode(_VALUE, {"version": version}) + message.encode(version)
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
-    """Decode a message that follows its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    """Decode a version and a message in that version; `Frame.header` is None. See `Registry.decode_prefixed`."""
     data = held(data) if options["views"] else as_bytes(data)
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
-        version = cls.VERSIONS.highest  # safe, because newer versions only add fields at the end
+        version = cls.VERSIONS.highest  # safe: newer versions only add fields at the end
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
@@ -124,7 +124,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 
 
 class _Record:
-    """The bytes of a record, and methods that read them."""
+    """A record's bytes and the options to decode them."""
 
     def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry

@@ -15,7 +15,10 @@ from tagwire.selection.selection import Selection
 
 
 class Redaction:
-    """Redacts messages and frames of a package. With `same_length`, zeros or x's replace values."""
+    """Redacts messages and frames of a package.
+
+    Strings and bytes become empty, or, with `same_length`, a run of "x" or of zero bytes as long as the value.
+    """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
         self._registry = registry
@@ -23,13 +26,13 @@ class Redaction:
         self._selections: dict[type[Message], Selection | None] = {}
 
     def message(self, cls: type[Message], data: bytes, version: int, *, offset: int = 0) -> bytes:
-        """Redact the message that starts at `offset`; earlier bytes stay the same. Raises the errors of `decode`."""
+        """Redact the message at `offset`. Bytes before it stay the same. Raises the errors of `Message.decode`."""
         if cls not in self._selections:
             paths = tuple(sensitive_paths(cls))
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Validate the bytes even if there is nothing to redact, because invalid bytes may contain anything.
+            # Decode even if there is nothing to redact: bytes that aren't this message may contain secrets.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
@@ -53,13 +56,13 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """Return a replacement of the same type that does not reveal the value. Null stays null."""
+        """Return a harmless value of the same type. Null stays null."""
         if value is None:
             return None
-        if isinstance(value, list):  # the path leads through an array, so there is a list of values
+        if isinstance(value, list):  # one value for each array element on the path
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # drop elements with keys, which would become duplicates
+            keeps = self._same_length and not field.unique  # empty keys would be duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)
@@ -71,17 +74,17 @@ class Redaction:
         return b"" if default is None else default  # the default of records is null
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """Return a struct with the same fields set, but emptied, so that its unions stay valid."""
+        """Empty all fields of a struct. Null fields stay null, so that its unions stay valid."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)
 
 
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
-    """Yield the paths of the sensitive fields of a class, in the form that `tagwire.select` takes.
+    """Yield the paths of a class's sensitive fields, in the form that `tagwire.select` takes.
 
-    An array of arrays with a sensitive field is sensitive as a whole, because no path leads into it. So is an array
-    whose elements have a sensitive key, because empty keys would make the elements duplicates of each other.
+    Two kinds of arrays are redacted as a whole: arrays of arrays, because no path leads into them, and arrays whose
+    unique keys are sensitive, because empty keys would be duplicates.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

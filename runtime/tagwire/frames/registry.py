@@ -44,7 +44,7 @@ else:
 
 
 class Registry(MessageIndex, Generic[RequestH, ResponseH]):
-    """The message classes of one package, and methods that handle whole frames.
+    """The message classes of one package, with methods that encode and decode whole frames.
 
     `Registry[RequestH, ResponseH]` tells type checkers the header classes. They are Any if a package has no headers.
     """
@@ -113,10 +113,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
-        """Return the class and version of the request in a frame. Only the first four bytes are read.
+        """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        It is not checked whether the class has this version. Raises DecodeError, also if the package's request header
-        does not begin with API key and version.
+        Doesn't check that the class has this version. Raises DecodeError, also if the package's request header does not
+        begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -131,7 +131,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
-            header.decode_from(head, header.VERSIONS.lowest)  # raises the error for a frame that is too short
+            header.decode_from(head, header.VERSIONS.lowest)  # raises the DecodeError for a frame that is too short
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
@@ -315,9 +315,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Make a native plan for frames with this header and message version, which later calls will use.
+        """Make a native plan for frames with this header and message version, for use by later calls.
 
-        Does nothing if the header or message uses the pure engine, or if the class is not from this package.
+        Does nothing if the header or message uses the pure-Python engine, or if the class is from another package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)
@@ -334,8 +334,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
         """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
-        `message` is a class, a name or an API key. Raises SelectionError,
-        UnknownMessageError.
+        `message` is a class, a name or an API key. Raises SelectionError, UnknownMessageError.
         """
         from tagwire.frames.frame_selection import RequestSelection
 
@@ -372,7 +371,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     # ------------------------------------------------------------ records
 
     def encode_record(self, message: Message, version: int) -> bytes:
-        """Encode a record in the form of its log: see `tagwire.frames.record_frames`."""
+        """Encode a record with the prefix that its log requires: see `tagwire.frames.record_frames`."""
         from tagwire.frames.record_frames import encode_record
 
         return encode_record(message, version)
@@ -426,10 +425,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 def read_rest(
     cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Message:
-    """Decode the message between `start` and the end of `data`.
-
-    Offsets in a DecodeError count from `data`'s first byte.
-    """
+    """Decode the message that fills `data` from `start` on. Offsets in a DecodeError count from the start of `data`."""
     message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
     left = memoryview(data).nbytes - end
     if left and strict:

@@ -1,12 +1,11 @@
 """Find out which releases have which versions of a message.
 
-A package whose specs came from several releases has a module `releases` with a string for each message, made by the
-generator:
+A package whose specs came from several releases has a generated module `releases`, with a string for each message:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-Each part names versions, and the first and last release that define them in the same way. If a version occurs twice,
-its definition changed: its bytes differ between the two spans of releases.
+Each part has a version range, then the first and last release that define these versions alike. If a version is in two
+parts, its definition changed: its bytes differ between the two spans of releases.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """Return the release history of a message as a string. Consecutive versions with equal spans are joined."""
+    """Return the release history of a message as a string. Consecutive versions with equal release spans are joined."""
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:
@@ -33,7 +32,7 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
 
 def parse_releases(text: str) -> dict[int, Spans]:
-    """Parse a string from `releases_text`: return each version's spans of releases."""
+    """Parse a string made by `releases_text`, and return the release spans of each version."""
     found: dict[int, Spans] = {}
     for part in text.split("; "):
         versions, first, last = part.split(" ")

@@ -1,9 +1,8 @@
 """Split a stream of bytes into frames, without I/O.
 
-A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes bytes as they come from a socket
-or a file, and yields whole frames. The time is linear in the number of bytes, no matter in what pieces they arrive. The
-pieces of a large frame are copied only once, because allocating memory for more copies would take longer than the
-copying itself.
+A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes chunks of any size from a socket
+or file, and yields whole frames, in time linear in the number of bytes. A large frame is copied only once: allocating
+memory for another copy would take longer than the copying.
 """
 
 from collections.abc import Iterator
@@ -20,10 +19,10 @@ _SIZE_WIDTH: Final = 4
 
 
 class FrameSplitter:
-    """Splits a stream into frames: `feed` it bytes, then iterate over it to get the complete frames.
+    """Splits a stream into frames: call `feed` with its bytes, then iterate to get the complete frames.
 
-    A new iteration continues where the last one stopped. A size below zero or above `max_size` raises an error, and so
-    does every later call, because the next frame can't be found.
+    A new iteration continues where the previous one stopped. A size below zero or above `max_size` raises an error in
+    this and every later call, because the start of the next frame is unknown.
     """
 
     __slots__ = ("_buffer", "_missing", "_started", "max_size", "offset")
@@ -51,7 +50,7 @@ class FrameSplitter:
         return (self._size() or 0).to_bytes(_SIZE_WIDTH, "big") + self._started.getvalue() + self._buffer
 
     def feed(self, data: Any) -> None:
-        """Take more bytes of the stream: any bytes-like object, of any length."""
+        """Add bytes of the stream: any bytes-like object, of any length."""
         if self._started is not None and self._missing:
             data = memoryview(data).cast("B")
             taken = self._started.write(data[: self._missing])
@@ -85,13 +84,12 @@ class FrameSplitter:
         raise self._fault(DecodeError, found, "the whole frame")
 
     def _next(self) -> bytes | None:
-        """Return the next frame; None if it is not complete yet."""
         started = self._started
         if started is not None:
             if self._missing:
                 return None
             self._started = None
-            return started.getvalue()  # `getvalue` makes no copy
+            return started.getvalue()  # `getvalue` makes no copy of the bytes
         size = self._size()
         if size is None:
             return None
@@ -107,7 +105,6 @@ class FrameSplitter:
         return frame
 
     def _size(self) -> int | None:
-        """Return the size of the next frame; None if its bytes have not all arrived."""
         if self._started is not None:
             return self._started.tell() + self._missing
         if len(self._buffer) < _SIZE_WIDTH:

@@ -1,9 +1,8 @@
 """Find the frames in one direction of a TCP connection, even if the capture lacks some of the bytes.
 
-As long as no bytes are missing, the size of each frame leads to the next one. If there is a gap inside a frame, its
-size may still lead to the next one. Otherwise the module searches for the next frame: a size, then a header that is
-plausible for this connection, and after the frame another such header or the end of a segment. Skipped bytes are
-reported as `LostBytes`.
+As long as no bytes are missing, each frame's size leads to the next frame. This still works if a gap is inside a single
+frame. Otherwise the module searches for the next frame: a size, a header that is plausible for this connection, and
+after the frame another such header or the end of a segment. Skipped bytes are reported as `LostBytes`.
 
 The search reads each byte once, and never holds more bytes than the largest frame has.
 """
@@ -27,7 +26,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes in one direction of a connection that belong to no frame."""
+    """A number of bytes in one direction of a connection that belong to no frame."""
 
     missing: int
     """Bytes that no packet of the capture has."""
@@ -39,7 +38,7 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts, for each correlation ID, the requests that have no response yet.
+    `waiting` counts the requests without a response by correlation ID; `ResponseHeaders` shares it.
     """
 
     width: Final = 12
@@ -51,11 +50,11 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence."""
+        """Whether a match is very unlikely to be a coincidence. True if a registry limits the API keys and versions."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Return whether a request can begin at this position."""
+        """Return whether a request can begin at position `at` of `data`."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         key = int.from_bytes(data[at + 4 : at + 6], "big", signed=True)
@@ -64,23 +63,23 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # such as UnknownMessageError
+        except LookupError:  # UnknownMessageError is a LookupError
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether a request can begin at `behind`, directly after the request that begins at `at`."""
+        """Return whether another request can begin at `behind`, the end of the request at `at`."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
-        """Note a request: one more response is expected with its correlation ID."""
+        """Count a request as waiting for a response with its correlation ID."""
         if len(frame) >= 8:
             self._waiting[_int32(frame, 4)] += 1
 
 
 class ResponseHeaders:
-    """Recognizes the start of a response: a size, then the correlation ID of a request that waits for a response.
+    """Recognizes the start of a response: a size, then the correlation ID of a request without a response.
 
-    If no requests of the connection were captured, the IDs must ascend instead.
+    If the capture has no requests of the connection, correlation IDs must ascend instead.
     """
 
     width: Final = 8
@@ -91,25 +90,27 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence."""
+        """Whether a match is very unlikely to be a coincidence. True if the correlation ID must be that of a waiting
+        request.
+        """
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Return whether a response can begin at this position."""
+        """Return whether a response can begin at position `at` of `data`."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         number = _int32(data, at + _SIZE)
         return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether a response can begin at `behind`, directly after the response that begins at `at`."""
+        """Return whether another response can begin at `behind`, the end of the response at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
         if not self.holds(data, behind):
             return False
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Note a response: one request fewer is waiting with its correlation ID."""
+        """Count one request fewer as waiting for a response with this correlation ID."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -120,7 +121,10 @@ FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
-    """Searches the bytes after a gap for the start of the next frame."""
+    """Searches the bytes after a gap for the start of a frame.
+
+    A possible frame is confirmed if another header, or the end of the data, directly follows it.
+    """
 
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
@@ -133,17 +137,17 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Take more bytes; return where in `data` the first plausible frame begins, or None if there is none yet."""
+        """Add bytes. Return the position in `self.data` of the first confirmed frame, or None."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return where the first complete frame begins, though unconfirmed, because no more bytes follow; else None."""
+        """Return the position of the first complete frame, confirmed or not, or None. Called when no more bytes follow."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
-        """Yield and remove the possible frames for which enough bytes have arrived to confirm or reject them."""
+        """Remove and yield the possible frames that the data now suffices to confirm or reject."""
         later = []
         while self._waiting and self._waiting[0][0] <= len(self.data):
             end, at = heappop(self._waiting)
@@ -155,14 +159,13 @@ class _Search:
             heappush(self._waiting, each)
 
     def _is_decidable(self, end: int) -> bool:
-        """Return whether the data ends exactly where the frame ends, or contains the whole header after it."""
+        """Return whether the data ends exactly at `end` or has a complete header there."""
         return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
         return end == len(self.data) or self._headers.follows(self.data, at, end)
 
     def _new(self) -> int | None:
-        """Search the bytes that were not searched before; return the position of the first frame, or None."""
         last = len(self.data) - self._headers.width
         for match in self._headers.pattern.finditer(self.data, self._checked):
             at = match.start()
@@ -180,7 +183,7 @@ class _Search:
     def _trim(self) -> None:
         """Drop the bytes before the first possible frame.
 
-        This is done rarely, because it visits all possible frames.
+        Skipped until the data has doubled, because it visits all possible frames.
         """
         if self._waiting and len(self.data) < self._trimmed:
             return
@@ -188,7 +191,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # This keeps the heap order, because all entries shift alike.
+        # All entries shift alike, so the list is still a heap.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
@@ -196,11 +199,11 @@ class _Search:
 class DirectionFrames:
     """Turns the bytes of one direction into frames and lost bytes.
 
-    The bytes are in order; gaps are given by their size.
+    Takes bytes in stream order (`feed`), and the sizes of gaps (`miss`).
     """
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """`is_start` is true if the first byte is also the first byte of the connection, not only of the capture."""
+        """`is_start` is true if the first byte is the first byte of the connection, not only of the capture."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
@@ -228,7 +231,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Handle a gap of `count` bytes, after yielding the complete frames before it."""
+        """Handle a gap of `count` bytes. First yield the complete frames before it."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -269,14 +272,16 @@ class DirectionFrames:
                 for frame in self._splitter:
                     self._headers.take(frame)
                     yield frame
-            except DecodeError as error:  # an invalid size: the next frame may begin one byte later
+            except DecodeError as error:  # invalid size: search from the next byte on
                 data = self._splitter.rest()[1:]
                 self._skipped += 1
                 self._splitter = FrameSplitter()
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames found by a search before a gap or the end, where nothing can confirm them."""
+        """Yield the complete frames of an unfinished search. Called at a gap or the end, after which no header can
+        confirm them.
+        """
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()
@@ -287,12 +292,12 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap. The bytes that were searched so far contain no frame."""
+        """Start a new search after a gap: the bytes before the gap contain no whole frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search, which found a frame at `at`; return the bytes from there on."""
+        """End the search at the frame that was found at `at`, and return the bytes from there on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]
