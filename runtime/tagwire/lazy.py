@@ -1,4 +1,4 @@
-"""Load a package's names when they are first used, so that importing the package is fast."""
+"""Load a package's names on first use, so that importing the package is fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package; `modules` lists the names that come from each module.
+    """Return `__getattr__` and `__dir__` functions for a package. `modules` lists the names that each module provides.
 
     Type checkers do not see these names, so the package also imports them under `TYPE_CHECKING`.
     """

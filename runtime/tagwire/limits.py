@@ -13,16 +13,16 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
 
 
 class LimitsError(TagwireError, ValueError):
-    """A limit is not a non-negative integer."""
+    """Raised if a limit is not a non-negative integer."""
 
 
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means that a value is limited only by the size of the input. This is enough to limit memory, because every
-    element and every tag takes at least one byte of input, and the engines check counts against the remaining bytes
-    before they allocate. Decompressed data does not depend on the input size, so `decompressed_bytes` and
-    `decompression_ratio` always have a value.
+    None means that only the input size limits a value. This still limits memory, because every element and every tag
+    takes at least one byte of input, and the engines check counts against the remaining bytes before they allocate.
+    Decompressed data can be much larger than the input, so `decompressed_bytes` and `decompression_ratio` always have a
+    value.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Limits:
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
-        """Return whether all inputs of `size` bytes, with structs nested `depth` deep, are within the limits."""
+        """Return whether no input of `size` bytes, with structs at most `depth` deep, can exceed these limits."""
         return (
             (self.depth is None or depth <= self.depth)
             and (self.bytes is None or size <= self.bytes)
@@ -93,7 +93,7 @@ class Limits:
 
     @property
     def bound_nothing_counted(self) -> bool:
-        """Whether there are no limits other than those on decompression."""
+        """Whether bytes, depth, elements, headers and records are all unlimited."""
         counted = self.bytes, self.depth, self.elements, self.headers, self.records
         return counted == (None,) * len(counted)
 

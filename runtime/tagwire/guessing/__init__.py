@@ -1,1 +1,1 @@
-"""Guess what unknown bytes may be, and which of two readings is more likely."""
+"""Guess which message unknown bytes may be."""

@@ -1,11 +1,11 @@
 """Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
-The first bytes of a request identify it. A response, or a message without header, has no such bytes, so every message
+The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
 is tried, and each that decodes strictly to the last byte is a candidate. Often there are several. `plausibility` ranks
 them by their values, and the difference in cost between the first and the second candidate shows how reliable the
 result is. Record batches have checksums, so they are recognized with certainty.
 
-Versions of a message that decode the bytes to the same values are one candidate, because nothing distinguishes them.
+Versions of a message that decode the bytes to the same values form one candidate, because nothing distinguishes them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -73,7 +73,7 @@ class Candidate:
 
     @property
     def version(self) -> int | None:
-        """The version to show: the highest of those that decode to these values."""
+        """The highest of the candidate's versions; None if it has none."""
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
@@ -109,9 +109,10 @@ class Guess:
 
     @property
     def clear(self) -> Candidate | None:
-        """The best candidate if there is no doubt about it: complete, cheaper than raw bytes, and far ahead.
+        """The best candidate if it is beyond doubt, else None.
 
-        Otherwise None.
+        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than the second
+        one.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
@@ -125,9 +126,9 @@ class Guess:
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
     """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
 
-    Each candidate decodes strictly and to the last byte. They are sorted by the cost of their values, lowest first. The
-    request that the header names is listed even if only a part of it decodes; other partial readings are searched only
-    if there is no complete one. Whatever the bytes are, they raise no error. Raises ValueError for a kind that is not
+    Candidates are sorted by the cost of their values, lowest first. Each decodes strictly to the last byte, with two
+    exceptions: a request whose header is complete is also listed if its body is damaged, and if nothing decodes to the
+    last byte, the best partial decodings are listed. No bytes raise an error. Raises ValueError for a kind that is not
     in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
@@ -149,7 +150,7 @@ Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
-    """Tries to decode the same bytes as each kind of message."""
+    """Decodes the same bytes as each kind of message."""
 
     def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
         self.registry = registry
@@ -162,7 +163,7 @@ class _Work:
     # ------------------------------------------------------------ whole readings
 
     def requests(self) -> Iterator[Candidate]:
-        """Yield the request that the header names, as far as it can be decoded."""
+        """Yield the request that the header names, even if only part of its body can be decoded."""
         if "RequestHeader" not in self.registry:
             return
         try:
@@ -202,7 +203,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # the library that computes a checksum is not installed
+            return  # the library that computes the checksum is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
         if (fault := seen[-1].error) is not None:
@@ -217,7 +218,7 @@ class _Work:
     # ------------------------------------------------------------ partial readings
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the three most likely partial readings. Used only if no reading is complete."""
+        """Yield the most likely partial decodings. Called only if no message decodes to the last byte."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -232,14 +233,14 @@ class _Work:
     # ------------------------------------------------------------ common helpers
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the message classes of a kind, or of all kinds except headers."""
+        """Return the message classes of a kind. None means all kinds except headers."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield groups of versions that decode all bytes to the same values, each with a trace."""
+        """Yield each group of versions that decode the bytes to equal values, with a trace by its highest version."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:
@@ -294,7 +295,6 @@ def _is_like_a_batch(data: bytes) -> bool:
 
 
 def _is_past_header(seen: Trace) -> bool:
-    """Return whether a partly decoded request has at least its complete header."""
     return len(seen.parts) > 1 or (bool(seen.parts) and seen.parts[0].complete)
 
 

@@ -1,10 +1,10 @@
 """The plausibility of a decoded message, in bits: the cost of describing its values to someone who knows the spec.
 
-Bytes of a message hold the values that people and programs use: small numbers, zeros, -1, names in letters, known error
-codes. Decoded as another message, the same bytes are large numbers and strings of odd characters. So common values cost
-few bits and rare values many, and the cheaper of two readings is more likely: one bit less means twice as likely. This
-is minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by hand and
-tried on captured traffic; they are not measurements.
+Real messages contain the values that people and programs use: small numbers, zeros, -1, names in letters, known error
+codes. Decoded as the wrong message, the same bytes become large numbers and strings of odd characters. So common values
+cost few bits and rare values many, and the cheaper decoding is more likely: one bit less means twice as likely. This is
+minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by hand and tried
+on captured traffic; they are not measurements.
 """
 
 from collections.abc import Callable
@@ -36,9 +36,9 @@ NameOf = Callable[[int], "str | None"]
 
 
 def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | None = None) -> float:
-    """Return the cost of a reading in bits; bytes after an error cost more than any field.
+    """Return the cost of a decoded message in bits. Bytes after an error cost more than any field.
 
-    `error_name` returns the name of an error code, None for an unknown code.
+    `error_name` returns the name of an error code, or None for an unknown code.
     """
     cost = sum(_part(part, error_name, limits) for part in trace.parts)
     read = max((part.end for part in trace.parts), default=0)
@@ -46,10 +46,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    """Return the cost of a header or body.
-
-    Values that repeat within an array get cheaper, since elements are often alike.
-    """
+    """Return the cost of a header or body. A value costs less if the previous array element has the same."""
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
     for node in part.walk():
@@ -67,7 +64,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Return a node's type and its path without array indexes, which all elements of an array share."""
+    """Return a key that corresponding fields of all array elements share: the type, and the path without indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
@@ -80,7 +77,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # True may also stand for a struct, whose fields are separate nodes
+        return 1.0 if kind == "bool" else 0.0  # a struct's value is also True; its fields have the cost
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)
@@ -90,7 +87,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float; all floats count as equally likely
+    return 8.0 * node.header_length  # a float: all values count as equally likely
 
 
 def _error_code(value: int, name_of: NameOf) -> float:
@@ -100,7 +97,7 @@ def _error_code(value: int, name_of: NameOf) -> float:
 
 
 def _integer(value: int) -> float:
-    """Return the length of the integer's Elias delta code. -1 gets a short code, and other negatives a longer one."""
+    """Return the cost of an integer: the length of its Elias delta code. -1 is cheap; other negatives cost more."""
     if value == -1:
         return 3.0
     bits = (abs(value) + 1).bit_length() - 1
@@ -126,13 +123,13 @@ def _bytes(kind: str, value: bytes, limits: Limits | None) -> float:
 
 
 def _uuid(value: UUID) -> float:
-    """Return the cost of a UUID: low if it looks random, else high, because most UUIDs are random."""
+    """Return the cost of a UUID: low if it looks random, as most UUIDs do."""
     is_random = value.version == 4 or len(set(value.bytes)) > 8
     return 100.0 if is_random else 128.0 + _ODD
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. Brokers may have truncated the last one."""
+    """Return whether checksums prove that these are record batches. The last batch may be truncated, as brokers do."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

@@ -1,4 +1,4 @@
-"""The state of a layout reader: position, path and the end of the readable bytes; and the errors raised there.
+"""The state of a layout reader: position, path, end of the readable bytes, and the errors raised there.
 
 This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and errors with their
 positions. `LayoutReader` adds the traversal of fields.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LayoutCursor:
-    """A position in the bytes of one message."""
+    """A position in the bytes of one message, with the path of the current field."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LayoutCursor:
 
     @property
     def left(self) -> int:
-        """The number of bytes from the position to the end of the readable bytes."""
+        """The number of bytes left before `end`, the end of the readable bytes."""
         return self.end - self.pos
 
     # ------------------------------------------------------------ rejecting
@@ -57,7 +57,7 @@ class LayoutCursor:
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position."""
+        """Raise a DecodeError (or `error`) at `offset`, by default the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,
@@ -68,13 +68,13 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Handle input that only lenient readers accept: strict readers reject it, lenient ones clear `canonical`."""
+        """Handle input that only lenient readers accept: raise DecodeError if strict, else set `canonical` to False."""
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False
 
     def bound(self, limit: str, amount: int) -> None:
-        """Raise LimitError if an amount exceeds a limit."""
+        """Raise LimitError if `amount` exceeds the limit named `limit`."""
         most = getattr(self.limits, limit)
         if most is not None and amount > most:
             what = limit.replace("_", " ")
@@ -84,17 +84,17 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a trace node for a type, or a node described by a string. Does nothing without a trace."""
+        """Open a trace span for a type, or for something else described by a string. Does nothing without a recorder."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 
     def note(self, value: Any) -> None:
-        """Set the content of the innermost open node of the trace."""
+        """Set the value of the innermost open span of the trace."""
         if self.recorder is not None:
             self.recorder.note(value)
 
     def close(self) -> None:
-        """Close the innermost open node of the trace at the current position."""
+        """Close the innermost open span of the trace at the current position."""
         if self.recorder is not None:
             self.recorder.close(self.pos)
 
@@ -109,7 +109,7 @@ class LayoutCursor:
         return start
 
     def raw_varint(self, size: int) -> int:
-        """Read an unsigned varint of at most `size` bytes."""
+        """Read an unsigned varint of at most `size` bytes. Raises DecodeError for a longer one."""
         start = self.pos
         value = 0
         for shift in range(0, 7 * size, 7):
@@ -131,13 +131,13 @@ class LayoutCursor:
         return value
 
     def signed_length(self, code: LengthCode) -> int:
-        """Read a length or count, which may be negative."""
+        """Read a length or count as a number, which may be negative."""
         if code.code:
             return int(unpack_from(">" + code.code, self.buf, self.take(code.width))[0])
         return from_zigzag(self.raw_varint(5)) if code.zigzag else _as_int32(self.uvarint() - code.bias)
 
     def length(self, code: LengthCode) -> int | None:
-        """Read a length or count. Returns None for null."""
+        """Read a length or count. Return None if it means null."""
         start = self.pos
         value = self.signed_length(code)
         if value >= 0:
@@ -156,7 +156,7 @@ def dotted(path: list[str | int]) -> str:
 
 
 def byte_count(count: int) -> str:
-    """Format a number of bytes as `1 byte` or `2 bytes`."""
+    """Format a number of bytes, as in `1 byte` or `2 bytes`."""
     return "1 byte" if count == 1 else f"{count} bytes"
 
 

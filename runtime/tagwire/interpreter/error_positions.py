@@ -1,9 +1,9 @@
-"""Turn the native engine's error position into an error: the interpreter resumes reading there, and fails at once.
+"""Turn an error position from the native engine into an error.
 
-The native engine finds the error position in a separate pass (`_native/engine/walk.h`): the kind of item that could not
-be read, its path and position, where the readable bytes end, and the counts that are checked against limits. Only the
-interpreter describes errors, so each description has one source. Reporting an error costs as much as reading one field,
-however many bytes precede it.
+The native engine finds the position in a separate pass (`_native/engine/walk.h`): what it could not read, its path and
+offset, the end of the readable bytes, and the counts that are checked against limits. The interpreter then resumes
+reading there and fails at once, so that only the interpreter contains error texts. Reporting an error takes no longer
+than reading one field, however many bytes precede it.
 """
 
 from enum import IntEnum
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Site(IntEnum):
-    """What could not be read. Names and numbers match `tw_site` in walk.h."""
+    """What the native engine could not read. Names and numbers match `tw_site` in walk.h."""
 
     VALUE = 1
     SECTION = 2
@@ -37,12 +37,12 @@ ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, 
 
 
 def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
-    """Raise the error for the bytes at `place`: a DecodeError, or LimitError if they exceed a limit."""
+    """Raise the error for the invalid bytes at `place`: a DecodeError, or LimitError if they exceed a limit."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 
 
 def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
-    """Resume reading at `place`, which raises the error. The reader's recorder already has everything before it."""
+    """Resume reading at `place`, which raises an error. The reader's recorder already has all spans before `place`."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
@@ -63,7 +63,7 @@ def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
 
 
 def _value(reader: LayoutReader, path: list[str | int]) -> None:
-    """Read the field or the element that the path leads to."""
+    """Read the field or array element at `path`."""
     *around, step = path
     type, scopes = _inside(reader.layout, around)
     reader.path = around
@@ -80,7 +80,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Read a part of a struct that is not a field: its tag section, a tag entry, or its end."""
+    """Read what is not a field: a tag section, one of its entries, or the end of a struct."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)
@@ -93,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type that a path leads to, and a scope of values for each struct on the way, including the last."""
+    """Return the type at `path`, and an empty scope for each struct on the way there."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

@@ -1,9 +1,7 @@
-"""Read the parts of layouts that only record formats have.
+"""Read what only record formats have: lengths and checksums of later bytes, constants, named bits, compression.
 
-This class reads lengths and checksums that apply to the bytes after them, constant values, named bits, and compressed
-bytes. Its subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input: an
-error in them is reported at the position of the compressed bytes, and its message gives the position in the
-decompressed ones.
+The subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input: an error in
+them is reported at the offset of the compressed bytes, and its message gives the offset in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -31,7 +29,7 @@ Scopes = tuple[dict[str, Any], ...]
 
 
 class FramedCursor(LayoutCursor):
-    """A read position in bytes that may be within a given length, covered by a checksum, or compressed."""
+    """A reader of bytes that an enclosing length limits, a checksum covers, or a codec has compressed."""
 
     compressed_at: int | None = None
     """The start of the compressed bytes that are being read, or None outside compressed bytes."""
@@ -43,7 +41,7 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position, or at the start of the compressed data around it."""
+        """Raise a DecodeError at the current position, or inside compressed data, at the start of that data."""
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)
@@ -61,7 +59,9 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item that may be a length, a checksum or compressed, or whose length may be another item."""
+        """Read an item. It may be a length, checksum or compressed value, and its own length may be given by an earlier
+        item.
+        """
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -76,14 +76,14 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Store the length of only the other item, without this one.
+            # Store the other item's length without the bytes of this length, which it may include.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length another item has given. The value must fill that length."""
+        """Read an item whose length was given by an earlier item. The value must fill that length."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -91,10 +91,10 @@ class FramedCursor(LayoutCursor):
         return value
 
     def packed(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item that may be compressed: an array up to the end of its extent, or a value of nested messages."""
+        """Read an item that may be compressed: an array that fills its extent, or bytes with nested messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may be stored as no bytes at all, so there is nothing to decompress.
+        # An empty array may be stored as no bytes at all, even if the codec says otherwise.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
@@ -104,7 +104,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # the nested messages are read only to trace them
+            if self.recorder is not None and value is not None:  # the value stays encoded
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)
@@ -114,21 +114,23 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ lengths and counts
 
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
-        """Return where an extent ends, given its length `size`, which was just read and begins at `start`."""
+        """Return the end of an extent from its length `size`. `start` is the offset of the length itself."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
             self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
-        """Reject bytes that remain in an extent after its content."""
+        """Raise DecodeError if bytes remain in the current extent."""
         if self.left:
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value read at `start`. Rejects a wrong constant, and undefined values of bit groups."""
+        """Return a value read at `start`. Raises DecodeError if it is not the required constant, or if named bits are
+        invalid.
+        """
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -141,7 +143,9 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Check the bytes from here to the end of the extent against the checksum that was read at `at`."""
+        """Verify a checksum over the bytes from here to the end of the extent. `stated` is the checksum, found at
+        offset `at`.
+        """
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -150,17 +154,17 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the elements at `start` that are known to be valid.
+        """Skip the array elements at `start` that the native engine has already found to be valid.
 
-        Returns their count, and the number by which the last one is ordered.
+        Return their count, and the order number of the last one (see `Order`).
         """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Reject an empty array that needs elements, and elements that do not ascend.
+        """Raise DecodeError if the array is empty though it must not be, or if its elements do not ascend.
 
-        `values` begin at index `first`; `last` is the order number before them.
+        `values` begin at index `first`; `last` is the order number of the element before them.
         """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
@@ -182,7 +186,9 @@ class FramedCursor(LayoutCursor):
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Inside the `with` block, read the decompressed bytes from `start` to `end`; then continue at `end`."""
+        """Decompress the bytes from `start` to `end` and, inside the `with` block, read the result; then continue at
+        `end`.
+        """
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:
@@ -195,16 +201,18 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # the known positions refer to the outer bytes
+        self.good = {}  # its offsets refer to the outer bytes
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # skipped after an error, which needs the inner position
+        self.buf, self.raw, self.end = outside  # not done after an error, which is reported at the inner position
         self.pos, self.compressed_at = end, None
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value already read for a field of this struct or, failing that, of the nearest outer one; else 0."""
+    """Return the value already read for a field of this struct, or else of the nearest enclosing struct; 0 if there is
+    none.
+    """
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]
@@ -212,6 +220,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return the number by which the elements of an ordered array are sorted."""
+    """Return an element's order number: the field by which the elements of an ordered array ascend."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -55,12 +55,10 @@ def decode(
     limits: Limits,
     good: Good | None = None,
 ) -> tuple[Any, int]:
-    """Return the message at `offset`, and the offset after it.
+    """Decode the message at `offset`; return it and the offset after it.
 
-    With `whole` and `strict`, no bytes may follow the message.
-
-    If the bytes are known to contain an error, `good` has the array elements before it, which are valid. Raises
-    DecodeError, or LimitError if the bytes exceed `limits`.
+    With `whole` and `strict`, no bytes may follow the message. If the bytes are known to contain an error, `good` lists
+    valid array elements before it, which are skipped. Raises DecodeError, or LimitError if the bytes exceed `limits`.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:
@@ -85,14 +83,14 @@ class LayoutReader(TagSectionReader):
         return value
 
     def end_of_message(self) -> None:
-        """Reject bytes that follow the message."""
+        """Raise DecodeError if bytes follow the message and the reader is strict."""
         if self.left:
             self.deviate(f"{byte_count(self.left)} after the message", "its end")
 
     # ------------------------------------------------------------ structs and their fields
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
-        """Read a struct. `around` has the values that were read so far in the enclosing structs."""
+        """Read a struct. `around` has the values read so far in the enclosing structs."""
         scopes = (*around, {})
         self.bound("depth", len(scopes))
         end = self.end
@@ -116,7 +114,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item that is known to be present."""
+        """Read an item that is present in these bytes."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
@@ -156,14 +154,14 @@ class LayoutReader(TagSectionReader):
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """Convert the raw value that was read at `start`.
+        """Convert the raw value read at `start` to its Python value.
 
-        Noncanonical values are rejected unless the reader is lenient.
+        Raises DecodeError for a noncanonical value if the reader is strict.
         """
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # handled below, because an error raised in here would have the value in its context
+            odd = deviation  # raise below: an error raised here would have a context that contains the value
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
@@ -203,7 +201,7 @@ class LayoutReader(TagSectionReader):
             if not type.nullable:
                 self.fail("null", f"a value: {type} is not nullable in this version", start)
             return None
-        # Check the count before allocating anything: each element takes at least `minimum` bytes.
+        # Check the count before allocating memory: each element takes at least `minimum` bytes.
         if count * type.element.minimum > self.left:
             most = f"at most {self.left // type.element.minimum} in the {byte_count(self.left)} left"
             self.fail(f"{count} element{'s' * (count != 1)}", most, start)
@@ -218,7 +216,7 @@ class LayoutReader(TagSectionReader):
         return values
 
     def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
-        """Read the elements of an array in which every key must be unique."""
+        """Read the elements of an array whose keys must be unique."""
         keys = Keys(type.unique)
         values = []
         for index in range(count):
@@ -228,7 +226,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """Return the number of elements in an array whose count is another item."""
+        """Return the number of elements of an array whose count was given by an earlier item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")
@@ -238,7 +236,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the invalid element was already counted before
+            self.elements -= 1  # `elements` already includes the invalid element, which is read again
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))
@@ -288,7 +286,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(PLACES, None)
     for name in struct.framing:
-        # a struct that becomes a dict keeps its checksum, for inspection
+        # keep the checksum in a dict, so that it can be inspected
         if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:

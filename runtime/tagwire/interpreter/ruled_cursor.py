@@ -1,7 +1,7 @@
-"""Check rules that involve several fields while reading by layout: unions of tagged fields, and unique keys.
+"""While reading by layout, check the rules that involve several fields: unions of tagged fields, and unique keys.
 
-This is a base class of `LayoutReader`. A lenient reader accepts input that breaks these rules, because it can still be
-decoded, and people may want to inspect it.
+This is a base class of `LayoutReader`. A lenient reader accepts input that breaks these rules: it can still be decoded,
+and people may want to inspect it.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from tagwire.text_format import shown
 
 
 class TagFields:
-    """The known fields and the unions of a tag section."""
+    """The known fields and unions of a tag section, and the unknown fields read so far."""
 
     __slots__ = ("known", "unions", "unknown")
 
@@ -25,10 +25,10 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A read position with checks that compare a value with values read earlier."""
+    """A reader that compares values with values read earlier."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
-        """Reject the tagged field `name`, read at `start`, if another alternative of its union is also present."""
+        """Raise DecodeError if the tagged field `name` and another alternative of its union are both present."""
         union = fields.unions.get(name)
         if union is None or values[name] is None:
             return
@@ -37,14 +37,16 @@ class RuledCursor(FramedCursor):
             self.deviate(f"{name} and {others[0]}", f"one alternative of the union {union.name}", start)
 
     def filled_unions(self, section: TaggedSection, values: dict[str, Any], start: int) -> None:
-        """Reject a section at `start` in which a union has no alternative, unless an unknown tag may be a newer one."""
+        """Raise DecodeError if a union has no alternative, unless an unknown tag might be an alternative from a newer
+        spec.
+        """
         for union in section.unions:
             if not present_alternatives(union, values.get) and not values["unknown_tags"]:
                 expected = f"one of {', '.join(union.alternatives)}"
                 self.deviate(f"no alternative of the union {union.name}", expected, start)
 
     def own_key(self, keys: Keys, index: int, element: Any, start: int) -> None:
-        """Reject the element at `start` if an earlier element has the same key."""
+        """Raise DecodeError for the array element at `start` if an earlier element has the same key."""
         twin = keys.twin(index, element)
         if twin is not None:
             self.path.append(index)
@@ -53,5 +55,5 @@ class RuledCursor(FramedCursor):
             self.path.pop()
 
     def shown_key(self, name: str, value: Any) -> str:
-        """Return the value of a key field in short form, or a placeholder if it is sensitive."""
+        """Return a key field's value for an error message, shortened, or a placeholder if the field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive([*self.path, name]) else shown(value)

@@ -69,7 +69,7 @@ class Field:
 
     @property
     def type(self) -> Type:
-        """The schema as a type for layouts."""
+        """The field's type in layouts."""
         return self.item.type
 
     def __repr__(self) -> str:
@@ -121,9 +121,8 @@ class Schema:
     def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
         """Decode all of `data` (any bytes-like object) to a dict of fields.
 
-        Structs are dicts, arrays are tuples, and absent optional fields have their
-        defaults; "unknown_tags" is present only if there are any. Raises
-        DecodeError, or LimitError if the data exceeds `limits`.
+        Structs are dicts, arrays are tuples, and absent optional fields have their defaults. The key "unknown_tags" is
+        present only if there are unknown tags. Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         value, _ = decode(self.layout, as_bytes(data), whole=True, strict=strict, limits=limits)
         fields: dict[str, Any] = value

@@ -1,7 +1,7 @@
 """Read sections of tagged fields, and buffers of optional fields, by layout.
 
-A known field is read like any other field, but must fit its entry's size. Unknown fields are kept as bytes, as far as
-the limits allow.
+A known field is read like any other field, but must fit its entry's size. Unknown fields are kept as bytes, within the
+limits.
 """
 
 from struct import unpack_from
@@ -15,7 +15,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 
 class TagSectionReader(RuledCursor):
-    """A read position with methods that read tagged and optional fields into the innermost scope."""
+    """A reader of tagged and optional fields. It stores their values in the innermost scope."""
 
     def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
         start = self.pos
@@ -34,7 +34,7 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def tagged_entry(self, fields: TagFields, last: int, scopes: Scopes) -> int:
-        """Read the next entry and return its tag, which must be above `last`, the previous one."""
+        """Read the next entry and return its tag. `last` is the previous tag, which must be lower."""
         start = self.pos
         tag = self.ascending(self.uvarint(), last, start)
         self.tagged_field(fields, tag, self.uvarint(), start, scopes)
@@ -53,7 +53,9 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read the next entry and return its tag, which must be above `last`; return None at the end of the buffer."""
+        """Read the next entry and return its tag; None at the end of the buffer. `last` is the previous tag, which must
+        be lower.
+        """
         start = self.pos
         size = self.optional_length(section)
         if size == 0:
@@ -67,7 +69,7 @@ class TagSectionReader(RuledCursor):
         return int(tag)
 
     def optional_length(self, section: OptionalBuffer) -> int:
-        """Read the length of the next entry. It is 0 at the end of the buffer."""
+        """Read the length of the next entry; 0 ends the buffer."""
         start = self.pos
         size = self.signed_length(section.length)
         if size < 0:
@@ -75,13 +77,13 @@ class TagSectionReader(RuledCursor):
         return size
 
     def ascending(self, tag: int, last: int, start: int) -> int:
-        """Check that `tag` is higher than the previous tag, and return it."""
+        """Return `tag` after checking that it is higher than `last`, the previous tag."""
         if tag <= last:
             self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
         return tag
 
     def tagged_field(self, fields: TagFields, tag: int, size: int, start: int, scopes: Scopes) -> None:
-        """Read the value of a tagged field. Its tag and size have already been read; they begin at `start`."""
+        """Read the value of a tagged field, whose tag and size begin at `start` and have been read."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
             self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
@@ -121,16 +123,16 @@ class TagSectionReader(RuledCursor):
         return value
 
     def end_of_tag(self, tag: int, size: int, stated: int) -> None:
-        """Reject bytes that are left between a tagged field's value and the end given by its size."""
+        """Raise DecodeError if a tagged field's value ended before `stated`, the end according to its size."""
         if self.pos != stated:
             after = f"{byte_count(stated - self.pos)} after the value"
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Set the fields that are absent from the section to their defaults."""
+        """Give the fields that are absent from the section their defaults."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()
             elif values[field.name] == field.default_value():
-                self.canonical = False  # an encoder leaves out fields with the default value
+                self.canonical = False  # encoders omit fields that have the default value
         values["unknown_tags"] = fields.unknown or NO_TAGS

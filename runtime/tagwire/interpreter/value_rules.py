@@ -1,6 +1,6 @@
-"""Rules that involve several values: unions, and arrays in which no two elements have the same key.
+"""Rules that involve several values: unions, and arrays whose keys must be unique.
 
-The reader and the writer use the same checks, but each describes violations in its own errors.
+The reader and the writer use the same checks, but each words its own errors.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +15,12 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Describe a union in which several alternatives are set."""
+    """Return the error text for a union with several alternatives set."""
     return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 
 class Keys:
-    """The keys of the array elements seen so far."""
+    """The keys of the array elements seen so far, each with the index of its first element."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -38,5 +38,5 @@ def _field(element: Any, name: str) -> Any:
 
 
 def key_text(names: Iterable[str], element: Any, shown: Callable[[str, Any], str]) -> str:
-    """Describe a key: each field with its value, formatted by `shown`."""
+    """Describe a key for an error message. `shown` formats each value."""
     return ", ".join(f"{name} {shown(name, _field(element, name))}" for name in names)

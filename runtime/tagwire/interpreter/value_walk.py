@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """Tracks the path within a value, and the values of the structs around the current one."""
+    """Tracks the path within a value, and the values of the enclosing structs."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -31,27 +31,27 @@ class ValueWalk:
         self.scopes: tuple[dict[str, Any], ...] = ()
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise EncodeError for the current field."""
+        """Raise EncodeError for the field at the current path."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """Return a value in short form, or a placeholder if the current field is sensitive."""
+        """Return a value for an error message, shortened, or a placeholder if the current field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:
-        """Describe a value that does not have the expected type."""
+        """Describe a value of the wrong type, or return a placeholder if it may be sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path, around=True) else got(value)
 
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # skipped after an error, whose message needs the path
+        self.path.pop()  # not done after an error, whose message needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that reads the fields of a struct: attributes of an object, or entries of a mapping."""
         if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # another class may have fields that would be lost
+            if struct.cls not in type(value).__mro__:  # an object of another class may have fields that would be lost
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
                 )
@@ -81,20 +81,20 @@ class ValueWalk:
 
 
 def differs(value: Any, default: Any) -> bool:
-    """Return whether a value is not its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
+    """Return whether a value differs from its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
     if isinstance(default, tuple) and isinstance(value, tuple | list):
-        return len(value) > 0  # the only default of an array is an empty tuple or list
+        return len(value) > 0  # an array's default is always empty
     try:
         if isinstance(default, float):
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # Objects that can't be compared, such as a struct with a deleted attribute, are rejected later.
+        # An object that can't be compared, such as a struct with a deleted attribute, is rejected later.
         return True
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Explain how a class with the name of the required class differs from it; "" if the names are different."""
+    """Return an error text for an object of the wrong class whose name is right; "" if its name is wrong too."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -104,7 +104,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding in a version needs. Fields that it would drop are left out."""
+    """Yield the names of the attributes that encoding reads. Ignorable fields that this version lacks are never read."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
@@ -112,24 +112,23 @@ def _needed(struct: StructLayout) -> Iterator[str]:
 
 
 def _default(field: Item | None) -> Any:
-    """Return the default for an omitted dict entry: that of a field, or no unknown tags."""
     return NO_TAGS if field is None else field.default_value()
 
 
 class Recorder(Protocol):
-    """Is told where each part of a message begins and ends, and what it contains. Calls nest like the parts."""
+    """Receives the spans of a message as they are read. Calls nest as the spans do."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
-        """Begin a part: a field, an element, a struct, or a tag section."""
+        """Open a span: a field, an array element, a struct, or a tag section."""
 
     def note(self, value: Any) -> None:
-        """Set the content of the innermost part."""
+        """Set the value of the innermost open span."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Set the bit names of the part that was closed last."""
+        """Set the named bits of the span that was closed last."""
 
     def close(self, end: int) -> None:
-        """End the innermost part."""
+        """Close the innermost open span."""
 
     def unpack(self, data: bytes, end: int) -> None:
-        """Mark the innermost part, up to `end`, as compressed. Positions inside it refer to `data`, its content."""
+        """Mark the innermost open span as compressed data that ends at `end`. Offsets inside it now refer to `data`."""

@@ -1,8 +1,8 @@
-"""Encode by layout, for run-time schemas, sizes and error paths.
+"""Encode by layout: for run-time schemas, sizes and error paths.
 
-Generated serializers don't track paths. When one rejects a value, this writer encodes the value again by the same
-layout, to find out which field is wrong and why. Sizes come from the same writer with a sink that only counts, so a
-size always equals the number of encoded bytes.
+Generated serializers don't track paths. When one of them rejects a value, this writer encodes the value again by the
+same layout, to find the wrong field and the reason. Sizes come from this writer too, with a sink that only counts
+bytes, so a size always equals the number of encoded bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ def encoded_size(layout: Layout, value: Any) -> int:
 
 
 class LayoutWriter(ValueWalk):
-    """Encodes one value in a single pass. `sink` makes the objects that the bytes are appended to."""
+    """Encodes one value in a single pass. `sink` creates an empty output buffer, or a counter of bytes."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
         super().__init__(layout)
@@ -100,7 +100,7 @@ class LayoutWriter(ValueWalk):
                 with self.at(item.name):
                     value = self.constant(item, get(item.name))
                     if isinstance(item.type, Array) and _is_array(value):
-                        value = tuple(value)  # a copy, so that the count stays right even if a list changes meanwhile
+                        value = tuple(value)  # a copy, because another thread could change a list while it is encoded
                     self.scopes[-1][item.name] = value
                     self.packed(item, value, part)
         if is_framed:
@@ -109,7 +109,7 @@ class LayoutWriter(ValueWalk):
                 out += part
 
     def frame(self, parts: list[tuple[Item, Any]]) -> None:
-        """Fill in the lengths, counts and checksums, from last to first, because each depends on what follows it."""
+        """Fill in lengths, counts and checksums, last first, because each depends on the bytes after it."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
             kind = item.type
@@ -126,7 +126,9 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write a value. An array is compressed if its format says so; nested messages have been compressed already."""
+        """Write an item, compressing it if it is an array and its codec field says so. Nested messages are already
+        compressed.
+        """
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -144,7 +146,9 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return the value if its item allows it. A constant must match, and named bits must have defined values."""
+        """Return `value`. Raises EncodeError if the item requires another constant, or if named bits have undefined
+        values.
+        """
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:
@@ -153,7 +157,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Reject a value given for an item that must be absent because of another item's value."""
+        """Raise EncodeError if an item has a value although its condition excludes it."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -186,7 +190,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        self.fail(reason)  # raised out here, because the caught exception may contain a secret
+        self.fail(reason)  # raise here: the exception caught above may contain a secret, and would become the context
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -195,7 +199,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # no length is written: the content ends with the extent
+            return  # no length is written: the value ends where its extent ends
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -239,7 +243,7 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        # Make a copy, so that the count is right even if a list changes or a subclass has a wrong `len`.
+        # Copy, so that the count stays correct if another thread changes a list, or if a subclass has a wrong `len`.
         elements = tuple(value)
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
@@ -252,7 +256,7 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Reject an element if an earlier element has the same key."""
+        """Raise EncodeError if an earlier element has the same key."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
@@ -282,7 +286,9 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Reject a union with several alternatives set; or with none, unless an unknown tag may be an alternative."""
+        """Raise EncodeError for a union with several alternatives, or with none unless an unknown tag might be an
+        alternative.
+        """
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:
@@ -299,7 +305,7 @@ class LayoutWriter(ValueWalk):
         self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
 
     def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
-        """Write a section of entries, each a tag and its data, in the given order."""
+        """Write a tag section. `fields` has the tag and data of each entry."""
         if isinstance(section, OptionalBuffer):
             for tag, data in fields:
                 self.optional_entry(section, tag, data, out)
@@ -321,11 +327,11 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Return the tag and data of each field that must be written, in tag order."""
+        """Return (tag, data) for each field to write, sorted by tag. Fields with the default value are omitted."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
-            assert field.tag is not None  # all fields of a tag section have tags
+            assert field.tag is not None
             names[field.tag] = field.name
             value = self.scopes[-1][field.name] = get(field.name)
             if differs(value, field.default_value()):
@@ -349,12 +355,11 @@ class LayoutWriter(ValueWalk):
 
 
 def _is_array(value: Any) -> bool:
-    """Return whether a value is a tuple or a list."""
     return issubclass(type(value), (tuple, list))
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the given parts, or any four bytes if the writer only counts bytes."""
+    """Return the checksum of the bytes in `rest`, or four zero bytes if the writer only counts bytes."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

@@ -1,8 +1,8 @@
 """Layouts: plain data that describes one version of a message, or a record format, in wire order.
 
-Everything else uses layouts: generated serializers, interpreter, tracer, JSON, sizes, docs, evolution. A layout applies
-to a single version, so it has no version ranges; it just lists what is on the wire, in order. Layouts can be written by
-hand; generated classes derive theirs from versioned field tables (`tagwire.message.field_table`).
+Generated serializers, the interpreter, traces, JSON, sizes, documentation and compatibility checks all use layouts. A
+layout applies to a single version, so it has no version ranges; it lists what is on the wire, in order. You can write
+layouts by hand; generated classes derive theirs from field tables with versions (`tagwire.message.field_table`).
 
     structs    structs with their items and tag sections
     types      item types that have their own length or contain other types

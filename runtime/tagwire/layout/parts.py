@@ -1,21 +1,21 @@
-"""The parts of layouts that contain no other type: lengths, numbers, and parts of record formats.
+"""The simplest parts of layouts, which contain no other types: lengths, numbers, and parts of record formats.
 
-`tagwire.layout` builds types, items and structs from these parts, and exports all of them; import them from there.
-Record formats add:
+`tagwire.layout` exports all of them; import them from there. Record formats add:
 
-    Extent     the number of bytes that follow
-    Count      the number of elements of an array
-    Checksum   a CRC of the bytes that follow
-    Bits       a named bit, or group of bits, of an integer
-    Compression, Order    how an array or bytes are compressed; by what array elements ascend
-    Condition  when an item is present
+    Extent        the number of bytes that follow
+    Count         the number of elements of an array
+    Checksum      a CRC of the bytes that follow
+    Bits          a named bit, or group of bits, of an integer
+    Compression   how an array or bytes are compressed
+    Order         the field by which array elements ascend
+    Condition     when an item is present
 
 Messages of tagwire's own dialect add:
 
-    Union      tagged fields of which a struct has exactly one
+    Union         tagged fields of which a struct has exactly one
 
-The first three are framing: a writer computes them, so they are not among a struct's values (except that a checksum is
-kept after reading, so that it can be inspected).
+Extent, Count and Checksum are framing: the writer computes them, so they are not among a struct's values (but a
+checksum that was read is kept for inspection).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FrozenData:
-    """Immutable data. The slots are its only content: `==` compares them, and `repr` shows them."""
+    """Immutable data. Its slots are compared by `==` and shown by `repr`."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -47,11 +47,11 @@ class FrozenData:
         return hash((type(self), *map(repr, self._values())))
 
     def given(self) -> list[tuple[str, Any]]:
-        """Return the constructor arguments, by name, that recreate the object."""
+        """Return the names and values of the constructor arguments that recreate the object."""
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """Return a copy in which these constructor arguments are different."""
+        """Return a copy with some constructor arguments changed."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -59,11 +59,11 @@ class FrozenData:
 
 
 class LengthCode(FrozenData):
-    """How a length or a count is written.
+    """The encoding of a length or a count.
 
-    `code` is the `struct` code of a fixed width, or "" for a varint, whose kind is
-    `zigzag`. `bias` is added on the wire: a compact length is n + 1, so that 0 means
-    null. `null` is the wire value of null, or None if there is no null.
+    `code` is the `struct` code of a fixed width, or "" for a varint. `zigzag` is the kind of varint. `bias` is added on
+    the wire: a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if there is no
+    null.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -112,7 +112,8 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    As for structs, an int8 marker of -1 (null) or 1 comes first. A tagged field has no marker: it is null if absent.
+    An int8 marker precedes it, -1 for null and 1 otherwise, as for structs. A tagged field has no marker: it is null if
+    it is absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -162,9 +163,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """The number of bytes of the item named `of` or, if that is "", of the rest of the struct.
+    """The number of bytes in the item named `of`, or, if `of` is "", in the rest of the struct.
 
-    With `counts_itself`, the bytes of this number are included.
+    With `counts_itself`, the number also counts its own bytes.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -200,7 +201,9 @@ class Count(FrozenData):
 
 
 class Checksum(FrozenData):
-    """A uint32 checksum of the bytes from the item `first` to the end of the struct. `algorithm` is crc32 or crc32c."""
+    """A uint32 checksum of all bytes from the item named `first` to the end of the struct. `algorithm` is crc32 or
+    crc32c.
+    """
 
     __slots__ = ("algorithm", "first")
     minimum: ClassVar = 4
@@ -237,19 +240,19 @@ class Bits(FrozenData):
 
     @property
     def shift(self) -> int:
-        """The position of the group's lowest bit, counted from bit 0."""
+        """The position of the group's lowest bit; bit 0 is the least significant."""
         return (self.mask & -self.mask).bit_length() - 1
 
     def of(self, number: int) -> int:
-        """Return the group's value in `number`."""
+        """Return the value of this bit group in `number`."""
         return (number & self.mask) >> self.shift
 
     def put(self, number: int, value: int) -> int:
-        """Return `number` with the bits of the group set to this value."""
+        """Return `number` with this bit group set to `value`."""
         return number & ~self.mask | value << self.shift & self.mask
 
     def meaning(self, number: int) -> str | bool | int:
-        """Return the meaning of the group's bits in `number`: a value's name, a bool for one bit, or the number."""
+        """Return what the bit group means in `number`: the name of a value, a bool for a single bit, or else a number."""
         value = self.of(number)
         if value < len(self.values):
             return self.values[value]
@@ -257,7 +260,7 @@ class Bits(FrozenData):
 
 
 def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
-    """Return the meaning of each group of bits in a number."""
+    """Return the meaning of each bit group in `number`, by the group's name."""
     return {group.name: group.meaning(number) for group in groups}
 
 
@@ -272,10 +275,10 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes compressed by a codec. The bit group `bits` of the item `field` has the codec; its first value means none.
+    """Bytes compressed by a codec, which the bit group `bits` of the item `field` selects. Its first value means none.
 
-    The compressed bytes are either an array that fills its extent, or a value with a length that contains a sequence of
-    structs of the same format.
+    The compressed bytes are either an array that fills its extent, or a value with its own length that contains a
+    sequence of structs of the same format.
     """
 
     __slots__ = ("bits", "field")
@@ -289,7 +292,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """A rule that array elements strictly ascend by the number `field`, compared as unsigned if `unsigned` is set."""
+    """A rule that array elements strictly ascend by their field `field`, compared as unsigned if `unsigned` is set."""
 
     __slots__ = ("field", "unsigned")
 
@@ -313,10 +316,10 @@ class Condition(FrozenData):
 
 
 class Union(FrozenData):
-    """Tagged fields of which a struct has exactly one. `alternatives` has their names in spec order.
+    """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. A struct without an alternative may have unknown tagged fields instead,
-    because one of them may be an alternative of a newer spec.
+    An alternative is present if it is not null. A struct may have none if it has unknown tagged fields, because one of
+    these may be an alternative from a newer spec.
     """
 
     __slots__ = ("alternatives", "name")

@@ -1,8 +1,8 @@
 """One version of one message as a struct of items, in wire order.
 
-A struct has items and perhaps a tag section. Types carry their own length encoding. An item may be a length, a count or
-a checksum of what follows, and may depend on another item. This makes record formats (batches and old-style messages)
-layouts too, so they share all code with messages.
+A struct has items and perhaps a tag section. Types include their length encoding. An item may be a length, count or
+checksum of later bytes, and may depend on another item, so record formats (batches and old-style messages) are layouts
+as well, and share all code with messages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 class _DefaultStruct:
-    """The type of `DEFAULT_STRUCT`, which gives it a readable `repr`."""
 
     def __repr__(self) -> str:
         return "DEFAULT_STRUCT"
@@ -42,7 +41,7 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 
 
 def fresh(cls: type[T]) -> T:
-    """Make an object of a data class whose fields all have their defaults, even required ones."""
+    """Make an object of a data class with all fields at their defaults, even required fields."""
     data_class: Any = cls
     made: T = data_class._fresh()
     return made
@@ -52,10 +51,10 @@ class Item(FrozenData):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
-    means a struct with its own defaults. The other attributes are for record formats: `extent` names the item with this
-    item's length in bytes; `equals` is the only allowed value; `bits` are the named bits of the value; with
-    `relative_to`, the value is relative to the value of that field. `rewritten` fields are ones that brokers change in
-    place. `sensitive` fields are hidden in output.
+    means a struct with its own defaults. `sensitive` fields are hidden in output. The other attributes are for record
+    formats: `extent` names the item that gives this item's length in bytes; `equals` is the only allowed value; `bits`
+    are the named bits of the value; `relative_to` names the field that the value is relative to; brokers change
+    `rewritten` fields in place.
     """
 
     __slots__ = (
@@ -112,14 +111,14 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the value that the field has in a new object. A struct is newly made each time."""
+        """Return the field's value in a new object. A struct is created anew each time."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
 
 
 class Missing(FrozenData):
-    """A field that the class has, but not in this version. Encoding rejects a value for it, or drops it.
+    """A field that the class has, but this version doesn't. Encoding drops its value if `ignorable`, else rejects it.
 
     `cls` is the class of the struct if `default` is DEFAULT_STRUCT.
     """
@@ -136,12 +135,12 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the value that the field has in a new object. A struct is newly made each time."""
+        """Return the field's value in a new object. A struct is created anew each time."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
 class TaggedSection(FrozenData):
-    """The KIP-482 section at the end of a struct: a count, then tag, size and data of each field, in tag order.
+    """The tagged fields at the end of a struct (KIP-482): a count, then tag, size and data of each field, in tag order.
 
     `unions` lists the groups of fields of which only one may be present.
     """
@@ -157,10 +156,10 @@ class TaggedSection(FrozenData):
 
 
 class OptionalBuffer(FrozenData):
-    """The buffer at the start of a struct in the first draft of KIP-482.
+    """The optional fields at the start of a struct in the first draft of KIP-482.
 
-    It has entries of length, tag (uint16) and value, in tag order, and ends with a length of zero. `length` is VARINT
-    or UVARINT; with `counts_tag` it includes the two bytes of the tag.
+    Each entry has a length, a tag (uint16) and a value. Entries are in tag order; a length of zero ends the buffer. The
+    length encoding is `length` (VARINT or UVARINT); with `counts_tag`, lengths include the two bytes of the tag.
     """
 
     __slots__ = ("counts_tag", "fields", "length")
@@ -231,7 +230,7 @@ class StructLayout(FrozenData):
 
     @property
     def values(self) -> tuple[Item, ...]:
-        """The fields that objects have."""
+        """The fields that are attributes of objects: all but lengths, counts and checksums."""
         return tuple(field for field in self.fields if field.name not in self.framing)
 
     @property
@@ -257,10 +256,10 @@ class StructLayout(FrozenData):
         return (*self.fields, *self.missing)
 
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
-        """Return whether a path of names and indexes leads to or into a sensitive field.
+        """Return whether a path of names and indexes leads to a sensitive field, or into one.
 
-        With `around`, also return True for a struct that has a sensitive field, because if there is some other value in
-        place of the struct, it may be a misplaced sensitive one.
+        With `around`, also return True for a struct that has a sensitive field: a value of the wrong type in place of
+        the struct may be a misplaced secret.
         """
         struct: StructLayout | None = self
         for step in path:
@@ -283,7 +282,7 @@ class StructLayout(FrozenData):
 
 
 class Layout(FrozenData):
-    """One version of a message. `version` is None for a schema or a record format, which have no versions."""
+    """The layout of one version of a message. `version` is None for schemas and record formats, which have no versions."""
 
     __slots__ = ("name", "root", "version")
 

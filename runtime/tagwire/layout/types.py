@@ -51,11 +51,11 @@ class Sized(FrozenData):
 
 
 class Array(FrozenData):
-    """An array: a count, and then the elements.
+    """An array: a count, then the elements.
 
-    If `length` is None, the item `counted_by` has the number of elements (see `Count`); without such an item, the
-    elements fill the enclosing extent. With `order`, the elements ascend; with `filled`, there is at least one.
-    `unique` names the key fields, whose combination must be different in each element.
+    If `length` is None, the item named `counted_by` gives the count (see `Count`), or, without such an item, the
+    elements fill the enclosing extent. With `order`, the elements ascend; with `filled`, there must be at least one.
+    `unique` names the key fields; no two elements may have the same combination of their values.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
@@ -94,16 +94,14 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            # If an array and its elements have the same type of length, don't show it twice.
+            # Don't repeat the name of the length encoding if array and elements share it.
             element = element.removeprefix(f"{self.length.name} ")
         return _text(self, f"[]{element}")
 
 
 class Nested(FrozenData):
-    """A struct; if it is nullable, a marker comes first.
-
-    The marker is an int8 of -1 or 1; in a tagged field, it is an unsigned varint
-    of 0 or 1.
+    """A struct. If it is nullable, a marker comes first: an int8 of -1 or 1; in a tagged field, an unsigned varint of 0
+    or 1.
     """
 
     __slots__ = ("marker", "struct")
@@ -149,13 +147,13 @@ def _text(sized: Sized | Array, name: str) -> str:
 
 
 def innermost(type: Type) -> Type:
-    """Return the innermost element type of an array, or of nested arrays. Other types are returned unchanged."""
+    """Return the element type of an array, or of the innermost of nested arrays. Other types are returned unchanged."""
     while isinstance(type, Array):
         type = type.element
     return type
 
 
 def nested_struct(type: Type) -> StructLayout | None:
-    """Return the struct that the type or its array elements consist of, if any."""
+    """Return the struct of a `Nested` type, or of an array's innermost elements; None for other types."""
     inner = innermost(type)
     return inner.struct if isinstance(inner, Nested) else None

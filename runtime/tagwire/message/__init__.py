@@ -1,9 +1,8 @@
 """The building blocks of generated message classes.
 
-Generated data classes import their base classes and field tables from this package, and generated serializers their
-base class. Generated code also imports from `tagwire.wire`. It relies on the names in `__all__` of these two packages,
-and on `Registry` and `require_level` of `tagwire`. If a name is added, `RUNTIME_LEVEL` must be raised
-(`tagwire.message.level`).
+Generated data classes import their base classes and field tables from this package; generated serializers import their
+base class. Generated code relies on the names in `__all__` of this package and of `tagwire.wire`, and on `Registry` and
+`require_level` of `tagwire`. If you add a name, raise `RUNTIME_LEVEL` (`tagwire.message.level`).
 """
 
 from __future__ import annotations

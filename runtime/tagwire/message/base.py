@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Makes type checkers derive constructors from fields. What is declared here does not become a parameter."""
+        """Lets type checkers derive constructors from fields. Attributes declared in this class do not become
+        parameters.
+        """
 
 else:
     H = "H"
