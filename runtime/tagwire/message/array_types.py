@@ -1,6 +1,6 @@
 """The types of array attributes, only for type checkers: annotations of data classes are never evaluated.
 
-Type checkers infer a constructor parameter's type from `__set__` of the attribute's type, and the attribute's own type
+Type checkers take a constructor parameter's type from `__set__` of the attribute's type, and the attribute's own type
 from `__get__`. So the constructor accepts any iterable, and the attribute is a tuple.
 """
 

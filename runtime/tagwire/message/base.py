@@ -1,9 +1,9 @@
 """The base classes of generated data classes.
 
-A data class consists of its declared fields and `unknown_tags`. Methods that depend only on these attributes are in
-this module: equality, repr, copies, pickling. They use the declared fields and ignore any slots or constructor that a
-subclass adds. `Message` adds the methods that users call. `encode`, `decode` and similar methods are written here for
-the pure engine; the native engine replaces them in each class (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. This module has the methods that depend on nothing
+else: equality, repr, copies, pickling. They ignore slots and constructors that a subclass adds. `Message` adds the
+methods that users call. Its `encode`, `decode` and similar methods are written here for the pure-Python engine; the
+native engine replaces them in each class (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -125,15 +125,15 @@ class Struct(Declarations):
 
     @classmethod
     def _fresh(cls: type[S]) -> S:
-        """Make an object with all defaults, even if some fields are required.
+        """Make an object with all fields at their defaults, even required fields.
 
-        Code outside the classes calls `tagwire.layout.fresh`: a public method might clash with the name of a field.
+        Other code calls `tagwire.layout.fresh`. This method is private because a public name might clash with a field.
         """
         return made_of(cls, {})
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
-        """Return a copy in which these fields are different. It shares nested structs.
+        """Return a copy with some fields changed. The copy shares nested structs with the original.
 
         Raises TypeError for unknown fields.
         """
@@ -152,7 +152,7 @@ class Struct(Declarations):
 
     @first_use(engine_methods)
     def __replace__(self: S, **changes: Any) -> S:
-        """Support `copy.replace` of Python 3.13."""
+        """Support `copy.replace` (Python 3.13)."""
         return self.replace(**changes)
 
     @first_use(engine_methods)
@@ -168,7 +168,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the required fields, and those that differ from a new object's."""
+        """Return the required fields, and the other fields whose value differs from their default."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -179,7 +179,7 @@ class Struct(Declarations):
         return found
 
     def _shown(self) -> dict[str, Any]:
-        """Return the fields of `_changed`, with sensitive values hidden."""
+        """Return `_changed()` with sensitive values hidden."""
         from tagwire.sensitive import Hidden, hides
 
         changed = self._changed()
@@ -192,7 +192,7 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """Return the fields to show in rich, which are the same as in `__repr__`."""
+        """Return the fields that rich should show, as in `__repr__`."""
         return self._shown().items()
 
     def _repr_html_(self) -> str:
@@ -208,21 +208,21 @@ class Struct(Declarations):
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        memo.setdefault(id(NO_TAGS), NO_TAGS)  # NO_TAGS is immutable and can't be deep-copied, so reuse it
-        made = memo[id(self)] = self.__new__(type(self))  # store it before its fields, because it may contain itself
+        memo.setdefault(id(NO_TAGS), NO_TAGS)  # deepcopy can't copy NO_TAGS, which is immutable anyway
+        made = memo[id(self)] = self.__new__(type(self))  # store it before copying the fields, which may contain it
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews can't be pickled, so replace them. Nor can the shared empty `unknown_tags`, so omit unset fields.
-        # Pass the fields as state, because an object may contain itself.
+        # Memoryviews can't be pickled, so replace them by bytes. Omit defaults: the shared empty `unknown_tags` can't
+        # be pickled. Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # The return type is a type variable, so that callers in generated code can annotate it as they need.
+    # The return type is a type variable, so that generated code can annotate the result as it needs.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""
@@ -230,7 +230,9 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the name and value of the alternative that is set, or None. Raises EncodeError if several are set."""
+        """Return the name and value of a union's alternative that is set, or None. Raises EncodeError if several are
+        set.
+        """
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text
@@ -241,12 +243,12 @@ class Struct(Declarations):
         return chosen  # type: ignore[no-any-return]
 
     def _which(self, union: str) -> R:  # type: ignore[type-var]
-        """Return the name of the union's alternative that is set, or None."""
+        """Return the name of the alternative of a union that is set, or None."""
         chosen: Any = getattr(self, union)
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set one alternative of a union, given as (name, value), and unset the others. None unsets them all."""
+        """Set one alternative of a union and unset the others. `chosen` is (name, value), or None to unset all."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"
@@ -255,7 +257,7 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the elements of an array as a dict by key. Raises EncodeError if two of them have the same key."""
+        """Return an array's elements in a dict by key. Raises EncodeError if two elements have the same key."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
@@ -281,7 +283,9 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of a newly made object. Raises AttributeError for a field that the class does not have."""
+    """Set all attributes of a new object: to `fields`, or else their defaults. Raises AttributeError for unknown
+    fields.
+    """
     defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
     for name, value in {**defaults, **fields}.items():
         setattr(struct, name, value)
@@ -295,12 +299,12 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """Decode a message from its pickled form, the encoded bytes. This works with either engine."""
+    """Decode a pickled message from its encoded bytes. The bytes can be unpickled with either engine."""
     return message.decode(data, version)
 
 
 def owned(value: Any) -> Any:
-    """Return `value` with memoryviews replaced by bytes, because memoryviews can't be copied or pickled."""
+    """Replace memoryviews by bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
@@ -315,7 +319,7 @@ def _bits(value: float) -> bytes:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two field values are the same. Floats are compared by their bits, arrays by their elements."""
+    """Return whether two field values are equal. Floats compare by their bits, arrays by their elements."""
     if isinstance(one, float) and isinstance(other, float):
         return one.hex() == other.hex() and (one == one or _bits(one) == _bits(other))
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
@@ -324,7 +328,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Makes `supported_versions()` callable on a message and on its class. The class returns all versions."""
+    """Makes `supported_versions()` callable on a message and on its class. For a class, it returns all versions."""
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions
@@ -383,7 +387,7 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
-        """Return the serializer of a version: a generated class, or a plan of the native engine."""
+        """Return the serializer of a version: a generated class, or the native engine's plan."""
         found = cls._serializers.get(version)
         if found is None:
             if version not in cls.VERSIONS:
@@ -391,7 +395,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # converts a bool or an enum member
-            # If several threads got here at once, they all use the first one.
+            # If several threads get here at once, they must all use the same serializer.
             found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found
 
@@ -447,7 +451,9 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return it and the offset after it. Otherwise like `decode`."""
+        """Decode the message that begins at `offset`; return the message and the offset after it. Otherwise like
+        `decode`.
+        """
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod
@@ -483,8 +489,8 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        Versions above the valid ones are extrapolated, because a broker must be able to read the header of a request in
-        an unknown version. Raises UnsupportedVersionError if there is no header.
+        Versions above `VERSIONS` are extrapolated, because a broker must read the header of a request even if it
+        doesn't know the request's version. Raises UnsupportedVersionError if the message has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:
@@ -496,8 +502,8 @@ class Message(Struct, Generic[H]):
     def to_json(self, version: int, *, style: str = "lossless") -> dict[str, Any]:
         """Return the message in Kafka's JSON form. Raises EncodeError for a value that this version can't represent.
 
-        Records are base64, and unknown tagged fields are under `_unknownTags`; `style="kafka"` returns what Kafka's own
-        converters print.
+        By default, records are base64, and unknown tagged fields are under `_unknownTags`. `style="kafka"` returns
+        exactly what Kafka's own converters print, which lacks both.
         """
         from tagwire.message.json import to_json
 
@@ -505,7 +511,7 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def from_json(cls: type[M], obj: Mapping[str, Any], version: int) -> M:
-        """Return the message in `obj`, Kafka's JSON form of this version. Raises EncodeError for invalid input."""
+        """Make a message from `obj`, its JSON form in this version. Raises EncodeError for invalid input."""
         from tagwire.message.json import from_json
 
         return from_json(cls, obj, version)
@@ -528,16 +534,16 @@ class Message(Struct, Generic[H]):
     def losses(self, version: int) -> tuple[Loss, ...]:
         """Return the values that `version` can't represent.
 
-        Encoding would drop those in ignorable fields, and reject others.
+        Encoding would drop the values of ignorable fields, and reject others.
         """
         from tagwire.message.losses import losses
 
         return losses(self, version)
 
     def for_version(self, version: int) -> Projection:
-        """Return `message, losses`: a copy with defaults in place of what `version` can't represent, and what was lost.
+        """Return a copy that `version` can represent, with defaults where necessary, and the list of lost values.
 
-        Raises EncodeError for an invalid value that can't be replaced by a default.
+        Raises EncodeError for an invalid value that no default can replace.
         """
         from tagwire.message.losses import for_version
 

@@ -1,7 +1,7 @@
-"""Attributes that are set on a class when first used: its field table, its constructor, and its engine's methods.
+"""Class attributes that are computed on first use: the field table, the constructor, and the engine's methods.
 
-Importing a message therefore builds no table and loads no engine. After first use, these attributes are ordinary
-attributes of the class. With the native engine, calls of these methods then run no Python code.
+Importing a message therefore builds no table and loads no engine. From the first use on, they are ordinary attributes
+of the class. With the native engine, calls of these methods then run no Python code.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _binding: Final = RLock()
 
 
 class FirstUse:
-    """A placeholder for an attribute until it is first used.
+    """A placeholder for a class attribute until its first use.
 
-    `bind` sets the real attribute on the class and returns it. `call` is the method of the pure engine.
+    `bind` sets the real attribute on the class and returns it. `call` is the pure-Python engine's method.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -52,14 +52,14 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # `inspect.signature` of CPython 3.13 passes the class as the instance.
+        # CPython 3.13's `inspect.signature` passes the class as the instance.
         made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(made), "__get__", None)
         return made if get is None else get(made, struct, cls)
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
-    """Mark a method as one that `bind` replaces when it is first used. Type checkers still see the method."""
+    """Mark a method that `bind` replaces on its first use. Type checkers still see the method."""
     made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return made  # type: ignore[no-any-return]
 
@@ -77,7 +77,9 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function: it sets the attribute on the class that declares the fields `make` uses."""
+    """Return a `bind` function that sets the attribute to `make(owner)`, where `owner` is the class that declares the
+    fields.
+    """
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -91,7 +93,7 @@ def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any,
 
 
 def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, ...]:
-    """Set `FIELDS` on the class: a table with a row for each declared field."""
+    """Make the field table, with a row for each declared field, and set it as `FIELDS` on the class."""
     owner = _declaring(cls)
     if owner is None:
         return ()
@@ -111,7 +113,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         elif words["default"] is DEFAULT_UUID:
             given["default"] = given.pop("number", 0)
         element = wire[1].replace("[]", "")
-        if element[0].isupper() and "struct" not in given:  # no types other than structs are capitalized
+        if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
     with _binding:  # all threads must use the same table, because rows are compared by identity
@@ -121,9 +123,10 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set `__init__` on the class: a native one that uses the field table, or a function compiled from the table.
+    """Make the constructor and set it as `__init__`: a native one, or else a function compiled from the field table.
 
-    The function is also used for subclasses, for introspection, and for arguments that the native one does not take.
+    The function is also used for subclasses, for introspection, and for arguments that the native constructor does not
+    support.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -141,7 +144,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # set by another thread, or hand-written (and calling this one through `super`)
+        if "__init__" in vars(owner):  # another thread set it, or it is handwritten and called this one through `super`
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:
@@ -153,7 +156,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set a method of a struct, message or builder: the native engine's faster version, or the pure one."""
+    """Set a method of a struct, message or builder to the native engine's version if that engine is active."""
     native = native_engine()
     made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
     setattr(attribute.owner, attribute.name, made)
@@ -161,7 +164,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, except those that it overrides, and return the requested one."""
+    """Set the engine's methods on a message class, unless the class overrides them, and return the requested method."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)
@@ -169,10 +172,9 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Set its engine's methods on a message class.
+    """Set the engine's methods on a message class.
 
-    Several threads may do this at once. The class must keep the first codec that it got, because that has the plans
-    that other threads are using.
+    Several threads may do this at once. The class must keep the first codec, whose plans other threads may be using.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
@@ -183,7 +185,8 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods: `inherit_calls` needs it if a subclass is created at the same time.
+        # Set `_bound` before the methods, because `inherit_calls` needs it if a subclass is being created in another
+        # thread.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:
@@ -191,7 +194,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Let a subclass of a message class get its own engine methods, rather than inherit those of its base."""
+    """Let a subclass get engine methods of its own instead of inheriting those of its base class."""
     for name, value in vars(base).items():
         if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))

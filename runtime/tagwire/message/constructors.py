@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the default of the parameter: the field's own, or a placeholder if each object needs a new default."""
+    """Return the default of a constructor parameter: the field's default, or a placeholder if each object needs a new
+    one.
+    """
     return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
 
 
@@ -42,7 +44,7 @@ def _may_be_none(row: FieldRow) -> bool:
 
 
 def constructor_of(cls: type[Struct]) -> Any:
-    """Make the `__init__` of a class that declares its fields."""
+    """Compile the `__init__` of a class that declares fields."""
     scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
@@ -61,7 +63,7 @@ def constructor_of(cls: type[Struct]) -> Any:
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # Tracebacks ask the loader of the function's module for the source lines.
+    # To show source lines, tracebacks ask the loader of the function's module.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -76,7 +78,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return the parameter's annotation, given the attribute's: for an array, any iterable."""
+    """Return the parameter's annotation for an attribute's: any iterable instead of an array."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")
@@ -84,7 +86,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return source code for the value that a constructor stores for an argument. Must agree with `acceptor`."""
+    """Return the source of the value that the constructor stores for an argument. Must agree with `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
@@ -97,7 +99,7 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
 
 
 class _Text:
-    """A module loader that returns the source code of one constructor."""
+    """A module loader that returns a constructor's source code."""
 
     __slots__ = ("text",)
 

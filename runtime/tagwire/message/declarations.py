@@ -34,10 +34,10 @@ class ComputedField(DeclaredField):
 
 
 class ClassDoc:
-    """The docstring of a data class. When `__doc__` is read, the documentation of the fields is added to it.
+    """The docstring of a data class, to which the documentation of the fields is added on access.
 
-    `help()` and notebooks show it. In the source, each field is documented below its declaration, and Python doesn't
-    keep such docstrings.
+    `help()` and notebooks show it. In the source, each field has a docstring below its declaration, which Python does
+    not keep.
     """
 
     __slots__ = ("text",)
@@ -52,12 +52,12 @@ class ClassDoc:
 
 
 def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
-    """Return the names of the attributes that a data class declares: its fields, and `unknown_tags`."""
+    """Return the attributes of a data class: the names of its fields, and `unknown_tags` if it can have tagged fields."""
     return cls._attributes  # pyright: ignore[reportPrivateUsage]
 
 
 def computed_field(*wire: str, **more: Any) -> object:
-    """Declare a field of a record format whose value is computed from other fields."""
+    """Declare a field of a record format that is computed from other fields: a length, count or checksum."""
     return ComputedField((wire, more))
 
 
@@ -85,7 +85,7 @@ else:
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):
-        """Make a data class from a class body. It is passed as `metaclass`, but the result is an ordinary class."""
+        """Make a data class from a class body. Pass it as `metaclass`; the resulting class has no metaclass but `type`."""
         declared = {key: value for key, value in body.items() if isinstance(value, DeclaredField)}
         for key in declared:
             del body[key]

@@ -40,9 +40,9 @@ class EngineError(TagwireError):
 
 
 class DisagreementError(TagwireError):
-    """The native engine rejected input that the interpreter accepts.
+    """Raised if the native engine rejects input that the interpreter accepts.
 
-    This is a bug in tagwire, unless the value was modified while it was being encoded. `layout` is the message's
+    This is a bug in tagwire, unless another thread modified the value while it was encoded. `layout` is the message's
     layout.
     """
 
@@ -60,14 +60,14 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module, or None if the pure engine is in use. Raises the same error as `engine`."""
+    """Return the native engine's module, or None if the pure-Python engine is in use. Raises EngineError like `engine`."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        # Don't use `import_module`: an import statement is faster, and this function is called often.
+        # An import statement is faster than `import_module`, and this function is called often.
         import tagwire._engine as native
     except ImportError as fault:
         if wanted:
@@ -82,7 +82,7 @@ def native_engine() -> ModuleType | None:
 
 
 def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the serializer of a version: the native engine's plan, or the pure engine's class."""
+    """Return the serializer of a version: the native engine's plan, or else a generated class."""
     if engine() == "native":
         from tagwire._engine import NotNative, Plan
         from tagwire.message.field_table import layout_of
@@ -90,14 +90,14 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
         try:
             return Plan(layout_of(message, version))  # type: ignore[return-value]
         except NotNative:
-            pass  # `native_obstacle` can tell the reason
+            pass  # `native_obstacle` explains why
     return python_serializer(message, version)
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class for a message and version, from the module next to the data class.
+    """Return the generated serializer class of a message version, from the module next to the data class.
 
-    If there is no generated one, return a serializer that uses the layout.
+    If there is none, return a serializer that works by layout.
     """
     from tagwire.message.serializer import LayoutSerializer
 
@@ -122,7 +122,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Explain why this version uses the pure engine although the native engine is active; "" if it doesn't."""
+    """Explain why this version uses the pure-Python engine although the native one is active; "" if it doesn't."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

@@ -11,7 +11,7 @@ from operator import index
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
-# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
+# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Enum members by number. An unknown number is returned unchanged, or raises Deviation if the enum is closed."""
+    """Enum members by number. A missing number is returned as it is, or raises Deviation if the enum is closed."""
 
     __slots__ = ("type",)
     type: EnumType
@@ -35,7 +35,7 @@ class _Members(dict[int, "Register"]):
 
 
 class EnumType(IntegerType):
-    """An integer type whose values are enum members. Types with the same integer type and enum are equal."""
+    """An integer type whose values are enum members. Equal if base type and enum are the same."""
 
     __slots__ = ("base", "enum", "is_closed", "members", "numbers")
     is_raw = False

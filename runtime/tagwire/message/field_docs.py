@@ -1,8 +1,8 @@
-"""Look up the documentation of messages, structs and fields: the `about` strings of specs, from generated docstrings.
+"""Look up the documentation of messages, structs and fields: the specs' `about` strings, from generated docstrings.
 
-Python keeps no attribute docstrings, so the first lookup parses the source of the class's module. A docstring begins
-with the spec's documentation; details of the wire format follow in parentheses. The result is empty if the source is
-missing, or if the spec has no documentation.
+Python does not keep the docstrings of attributes, so the first lookup parses the source of the class's module. Each
+docstring begins with the spec's text; details of the wire format follow in parentheses. Functions return "" if the
+source is missing, or if the spec has no documentation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def class_about(cls: type) -> str:
 
 
 def with_fields(cls: type, text: str) -> str:
-    """Return the docstring of a data class, with the documentation of its fields inserted after the first paragraph."""
+    """Return the docstring of a data class with the documentation of its fields after the first paragraph."""
     from inspect import cleandoc
     from textwrap import fill
 
@@ -43,13 +43,13 @@ def with_fields(cls: type, text: str) -> str:
 
 
 def class_deprecation(cls: type) -> str:
-    """Return the sentence in the docstring that says which versions of a message are deprecated, and why; else ""."""
+    """Return the sentence of a message's docstring that says which versions are deprecated and why, or ""."""
     paragraphs = _class_doc(cls).split("\n\n")
     return next((" ".join(each.split()) for each in paragraphs if each.lstrip().startswith("Deprecated")), "")
 
 
 def field_about(cls: type, name: str) -> str:
-    """Return the documentation of a field, given the class that declares it and its attribute."""
+    """Return the documentation of the attribute `name`. `cls` is the class that declares it."""
     return _about(_field_doc(cls, name))
 
 
@@ -89,7 +89,7 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
 
     for statement, after in zip(body, [*body[1:], None], strict=False):
         match statement, after:
-            case ast.If(), _:  # deprecated fields are declared as properties, only for type checkers
+            case ast.If(), _:  # deprecated fields are properties in a block that only type checkers see
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring

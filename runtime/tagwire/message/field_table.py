@@ -1,8 +1,8 @@
-"""The versioned field table of generated classes, and the layouts made from it.
+"""The field table of generated classes, for all versions, and the layouts made from it.
 
 Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for all versions together.
-`layout_of` expands the rows for one version. The native engine, the tracer, JSON, Arrow and the generator's own views
-all use the result, so only this module deals with version ranges.
+`layout_of` selects the fields of one version. The native engine, traces, JSON, Arrow and the generator use only the
+resulting layouts, so no other module deals with version ranges.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _versions(text: str) -> Versions:
 
 
 def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    # Imported here, because few messages have shared structs.
+    # Imported here, because few messages use shared structs.
     from tagwire.message.struct_versions import StructVersions
 
     return StructVersions([(_versions(versions), number) for versions, number in ranges])
@@ -63,15 +63,19 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 class FieldRow:
     """A field of a struct in all versions.
 
-    `name` is the attribute, `spec_name` and `type` are the spec's name and type, `owner` is the class that declares the
-    field. `flexible` is the range of versions in which the field has compact lengths, or None if it is the message's
-    range. `own_default` may be the number of a uuid; `default` is then the uuid. `record_formats` maps ranges of
-    versions to the format that the field's records have in them. `struct` is the class of its value or elements, and
-    `enum` the enum of their numbers. For a shared struct, which has its own versions, `struct_versions` maps ranges of
-    versions to the struct's version. `framing` is set only for fields of record formats. `sensitive` values are hidden
-    in output for people. `required` fields must be passed to the constructor. Of the fields with the same `union`, only
-    one may be set. `unique` names the key fields of array elements, if no two elements may have the same key.
-    `semantic` is the meaning of values.
+    - `name`: the attribute. `spec_name` and `type` are the spec's name and type.
+    - `owner`: the class that declares the field.
+    - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
+    - `own_default`: the default, or the number of a UUID; `default` is then the UUID itself.
+    - `record_formats`: version ranges, each with the format that the field's records have in these versions.
+    - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
+    - `struct_versions`: for a shared struct, which has its own versions: the version used in each range of versions.
+    - `framing`: what only fields of record formats have.
+    - `sensitive`: whether values are hidden in output for people.
+    - `required`: whether the field must be passed to the constructor.
+    - `union`: only one of the fields with the same `union` may be set.
+    - `unique`: the key fields of array elements, if no two elements may have the same key.
+    - `semantic`: the meaning of values.
     """
 
     __slots__ = (
@@ -153,7 +157,7 @@ class FieldRow:
 
     @property
     def about(self) -> str:
-        """The field's documentation; for a generated class, from the docstring below the declaration."""
+        """The field's documentation, from the docstring below its declaration in a generated class."""
         if self._about or self.owner is None:
             return self._about
         from tagwire.message.field_docs import field_about
@@ -167,13 +171,13 @@ class FieldRow:
         return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
     def record_format(self, version: int) -> str:
-        """Return the record format of the field in a version; "" if the spec names none."""
+        """Return the format that the field's records have in a version; "" if the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return which version of `struct` is used in a version of this row's owner.
+        """Return the version of `struct` that this version of the row's owner uses.
 
-        They differ only for shared structs.
+        The two versions differ only for shared structs.
         """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
@@ -193,13 +197,13 @@ class FieldRow:
 
     @property
     def default(self) -> Any:
-        """The value in a new object, or DEFAULT_STRUCT. A UUID is made from its number only when this is accessed."""
+        """The value in a new object, or DEFAULT_STRUCT. UUIDs are created on access, because few are ever needed."""
         if self.type == "uuid" and isinstance(self.own_default, int):
             return default_uuid(self.own_default)
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """Return the default. If it is a struct, a new one is made each time."""
+        """Return the field's value in a new object. A struct is created anew each time."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
@@ -212,9 +216,9 @@ class FieldRow:
 
 
 class OptionalFields:
-    """The draft dialect's settings for a message: its versions with optional fields, and how to interpret the draft.
+    """The versions of a message that have optional fields by the first draft of KIP-482.
 
-    Source: the first draft of KIP-482. The two options settle questions that its text leaves open.
+    `length_varint` and `counts_tag` settle two questions that the draft leaves open; see `tagwire.Schema`.
     """
 
     __slots__ = ("counts_tag", "length_varint", "versions")
@@ -227,13 +231,13 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """Return the buffer of a struct that has these optional fields."""
+        """Return the buffer for these optional fields of a struct."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 
 
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
-    """Return the key fields that an array's elements have in a version; empty if keys need not be unique."""
+    """Return the key fields that array elements have in a version; empty if keys need not be unique."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
     inner = row.struct_version(version)
     return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
@@ -251,7 +255,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         version = int(version)  # converts a bool or an enum member
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        # If several threads got here at once, they all use the first layout.
+        # If several threads get here at once, they must all use the same layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))
     return layout
 
@@ -278,7 +282,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Expands the fields of one message version to a layout. A struct is expanded once per version of the struct."""
+    """Expands the fields of one message version to a layout. Each version of a struct is expanded once."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message
@@ -321,7 +325,7 @@ class _Expansion:
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
 
     def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
-        """Return those unions that have an alternative in this version."""
+        """Return the unions that have alternatives in this version."""
         alternatives: dict[str, list[str]] = {}
         for row in cls.FIELDS:
             if row.union and version in row.tagged:
@@ -339,7 +343,7 @@ class _Expansion:
         return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
-        """Return an array of elements of the named type, which may be an array itself."""
+        """Return the layout type of an array. `name` is the element type, which may be an array itself."""
         if name.startswith("[]"):
             element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
         elif row.struct is not None:

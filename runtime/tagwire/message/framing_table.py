@@ -1,7 +1,7 @@
-"""The part of a field table that only record formats have, and the layout items made from it.
+"""The columns of a field table that only record formats have, and the layout items made from it.
 
-Record formats have no versions, so the version of their layouts is None. What they need in addition to other fields is
-in the `Framing` of a row.
+Record formats have no versions, so the version of their layouts is None. A row's `Framing` has what messages don't
+need.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 class Framing(FrozenData):
     """How a field of a record format is written. Fields are referred to by attribute names; "" means none.
 
-    `length` and `count` are keys in `LENGTHS`, for the length before bytes and strings, and the count before elements.
-    A number may be the length of the item `length_of` (`rest`: of everything that follows), or the count of the array
-    `count_of`. `covers` is the first item that is covered by a checksum. `compression` names a field and the group of
-    its bits that has the codec.
+    `length` and `count` are keys in `LENGTHS`: the encoding of the length before bytes and strings, and of the count
+    before elements. A number may be the length of the field `length_of` (`rest`: of everything that follows), the count
+    of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression` names a field and the
+    group of its bits that selects the codec.
     """
 
     __slots__ = (
@@ -128,16 +128,13 @@ class Framing(FrozenData):
         self.signed = signed
 
     def given(self) -> list[tuple[str, object]]:
-        """Return those constructor arguments that differ from their defaults."""
+        """Return the constructor arguments that differ from their defaults."""
         plain = Framing()
         return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of the struct in it, if there is one.
-
-    Raises SchemaError.
-    """
+    """Return the layout item for a row. `struct` is the layout of the row's struct, if it has one. Raises SchemaError."""
     return Item(
         row.name,
         _type(row, framing, struct),

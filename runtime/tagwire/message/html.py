@@ -1,7 +1,7 @@
 """Messages as HTML tables, for notebooks.
 
-Fields are in spec order, and default values are dimmed; structs are nested tables. Long arrays and values are
-shortened. Styles are inline and set no colors, because the page may be light or dark.
+Fields are in spec order; structs are nested tables. Default values are dimmed, long arrays and values shortened. Styles
+are inline and set no colors, because the page may be light or dark.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _DIM: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0
 
 
 def html_table(struct: Struct) -> str:
-    """Return the table of a struct; every string in it is escaped."""
+    """Return a struct as an HTML table. Every string in it is escaped."""
     changed = struct._shown()  # pyright: ignore[reportPrivateUsage]: its own package
     rows = [
         _row(name, _cell(changed.get(name, getattr(struct, name))), style=CELL if name in changed else _DIM)

@@ -3,14 +3,14 @@
 Source: the output of Kafka's generated JSON converters. A struct is an object, whose keys are the spec's names with a
 lower-case first letter. It has the fields of the version, but tagged fields only if they differ from the default. A
 uuid is 22 characters of URL-safe base64, bytes are standard base64, NaN and infinities are strings. The lossless style
-keeps what is lost in Kafka's form: records are base64 (Kafka prints ""), unknown tagged fields are under
-`_unknownTags`, and a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
+keeps what Kafka's form loses: records are base64 (Kafka prints ""), unknown tagged fields are under `_unknownTags`, and
+a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 
-With the native engine both directions use C (`_native/engine/json.pxi`), which leaves rare and invalid values to this
-module.
+With the native engine, C code converts in both directions (`_native/engine/json.pxi`), but leaves rare and invalid
+values to this module.
 
-Writing uses the layout. Reading uses the field rows of the classes, because it accepts fields of other versions;
-encoding rejects them if necessary.
+Writing uses the layout. Reading uses the field rows of the classes, because it accepts fields of other versions; if
+they have values that the version can't represent, encoding fails.
 """
 
 from collections.abc import Callable, Mapping
@@ -57,8 +57,7 @@ _KINDS: Final = (
 def to_json(message: "Message", version: int, style: str = "lossless") -> dict[str, Any]:
     """Return the JSON form of `message` in a version; `style` is "lossless" or "kafka".
 
-    Raises EncodeError for a value that the version can't represent,
-    UnsupportedVersionError for an unknown version.
+    Raises EncodeError for a value that the version can't represent, UnsupportedVersionError for an unknown version.
     """
     layout = layout_of(type(message), version)
     is_lossless = is_lossless_style(style, layout)
@@ -67,12 +66,12 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
         made: dict[str, Any] | None = native.to_json(message, version, is_lossless)
         if made is not None:
             return made
-    encoded_size(layout, message)  # rejects invalid values, so no further checks are needed
+    encoded_size(layout, message)  # raises EncodeError for invalid values, so `_Writer` needs no checks
     return _Writer(is_lossless).struct(layout.root, message)
 
 
 def is_lossless_style(style: str, layout: Layout) -> bool:
-    """Return whether a style is the lossless one. Raises EncodeError for an unknown style."""
+    """Return whether the style is the lossless one. Raises EncodeError for an unknown style."""
     if style not in STYLES:
         reason = f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}"
         raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
@@ -80,7 +79,7 @@ def is_lossless_style(style: str, layout: Layout) -> bool:
 
 
 class _Writer:
-    """Writes JSON values in one style. The keys of each struct, in order, are computed only once."""
+    """Writes JSON values in one style. Caches the order of each struct's keys."""
 
     def __init__(self, is_lossless: bool) -> None:
         self.is_lossless = is_lossless
@@ -124,7 +123,7 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
 
 
 def field_to_json(value: Any, version: int | None) -> Any:
-    """Return a field's value in the lossless JSON form. `version` is that of the struct that contains the field."""
+    """Return a field's value in lossless JSON. `version` is the version of the struct that has the field."""
     if isinstance(value, tuple | list):
         return [field_to_json(element, version) for element in value]
     if not isinstance(value, Struct):
@@ -135,7 +134,6 @@ def field_to_json(value: Any, version: int | None) -> Any:
 
 
 def _member_text(value: Any) -> str:
-    """Return the name of an enum member, as used in JSON; "" if the value is not an enum member."""
     if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
         return ""
     from tagwire.message.register import Register
@@ -144,7 +142,7 @@ def _member_text(value: Any) -> str:
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """Replace sensitive values in `made`, the JSON form of a struct, and return `made`."""
+    """Hide sensitive values in `made`, the JSON form of a struct, and return `made`."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
         if row.json_name not in made or value is None:
@@ -160,7 +158,7 @@ def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a primitive value as lossless JSON (a bool, an int, a string or None), without knowing its wire type."""
+    """Return a primitive value as lossless JSON (a bool, int, string or None). Its wire type need not be known."""
     if value is None or isinstance(value, bool | str):
         return value
     name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
@@ -168,7 +166,7 @@ def json_value(value: Any) -> Any:
 
 
 def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
-    """Return unknown tagged fields as JSON: base64 strings by tag, in tag order."""
+    """Return unknown tagged fields as JSON: a dict from tags to base64 strings, in tag order."""
     return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
 
 
@@ -176,11 +174,10 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
 
 
 def from_json(cls: type[M], obj: Any, version: int) -> M:
-    """Return the message in `obj`, the JSON form (either style) of a version.
+    """Make a message from `obj`, the JSON form (either style) of a version.
 
-    All untagged fields of the version are required; fields of other versions are
-    accepted. Raises EncodeError, with the field's path, for invalid values, and
-    UnsupportedVersionError for an unknown version.
+    All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
+    field's path, for invalid values, and UnsupportedVersionError for an unknown version.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
@@ -193,10 +190,10 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 
 
 def partial_from_json(cls: type[M], obj: Any) -> M:
-    """Return the message in `obj`, JSON that belongs to no particular version. Missing fields get their defaults.
+    """Make a message from JSON of no particular version. Missing fields get their defaults.
 
-    Whether a version can represent the message shows only when it is encoded. Raises EncodeError, with the field's
-    path, for invalid values.
+    Doesn't check that any version can represent the message; `encode` does. Raises EncodeError, with the field's path,
+    for invalid values.
     """
     return _read(cls, obj, None)
 
@@ -213,8 +210,8 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in []. Raises EncodeError.
 
-    `holder` is the version of the struct that contains the field; a shared struct has its own versions. Both versions
-    are None if there is no particular version, as in `partial_from_json`.
+    `version` is the message's version, and `holder` the version of the struct that has the field, which differs for
+    shared structs. Both are None for JSON of no particular version, as in `partial_from_json`.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -238,11 +235,13 @@ class _Reader:
         self.is_hidden = False
 
     def shown(self, value: Any) -> str:
-        """Return a value in short form, or a placeholder if it is sensitive."""
+        """Return a value for an error message, shortened, or a placeholder if it is sensitive."""
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it: where a struct is expected, it may be a misplaced secret."""
+        """Describe a value of the wrong type, or hide it if it may be a misplaced secret: in place of a struct with
+        secrets.
+        """
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:
@@ -270,7 +269,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Reject a union with several alternatives set, or with none set though this version has alternatives."""
+        """Raise EncodeError for a union with several alternatives, or with none although this version has some."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:
@@ -296,7 +295,7 @@ class _Reader:
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
-            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # rejects "07", which would overwrite "7"
+            if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # rejects "07", which would overwrite tag 7
                 self.fail(f"expected a tag (a decimal string, 0 to {UVARINT_MAX}), got {self.got(key)}")
             tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
@@ -305,7 +304,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # skipped after an error, whose message may show the value
+        self.is_hidden = around  # not done after an error, which may show the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
@@ -316,13 +315,13 @@ class _Reader:
         return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
-        """Return a function that formats a key field for an error message, and hides it if it is sensitive."""
+        """Return a function that formats the fields of a key for an error message, and hides sensitive ones."""
         fields = row.struct.FIELDS if row.struct is not None and hides() else ()
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
     def own_keys(self, row: FieldRow, elements: list[Any], version: int) -> None:
-        """Reject an array in which two elements have the same key."""
+        """Raise EncodeError if two elements of an array have the same key."""
         keys = Keys(keys_in_version(row, version))
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)

@@ -1,7 +1,7 @@
-"""Convert messages to and from JSON strings. The native engine does this without dicts and lists.
+"""Convert messages to and from JSON strings. The native engine does so without creating dicts and lists.
 
-Reading is stricter than in Python's `json` module: an object with a repeated key would lose a value, so it is rejected,
-and so is a NaN or infinity that is not a string.
+Reading is stricter than Python's `json` module: it rejects an object with a repeated key, which would lose a value, and
+a NaN or infinity that is not a string.
 """
 
 import json
@@ -51,32 +51,32 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
         found: M | None = native.from_json_text(cls, utf8, version)
-        del utf8  # tracebacks can show local variables, and this one may contain secrets
+        del utf8  # it may contain secrets, and tracebacks can show local variables
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)
 
 
 def dumped(value: Any, indent: int | None = None) -> str:
-    """Return a JSON value as a string."""
+    """Return a JSON value as a string. Non-ASCII characters are not escaped."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """Return a JSON object. `members`, at least one, maps names to JSON with the same `indent`.
+    """Return a JSON object as a string. `members` maps at least one name to JSON text with the same `indent`.
 
     Names are not escaped.
     """
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"
-    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # safe, because JSON strings contain no line breaks
+    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # strings in JSON have no line breaks
     return "{\n" + " " * indent + lines + "\n}"
 
 
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
-    """Parse a JSON string. Raises EncodeError."""
+    """Parse a JSON string. Raises EncodeError if it is invalid."""
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -98,9 +98,9 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
-    except ValueError:  # raised for a number with more digits than Python's limit
+    except ValueError:  # a number with more digits than Python's limit
         reason = "the JSON has a number of more digits than any field"
-    _refuse(cls, version, reason)  # raised out here, because the caught exceptions contain the string
+    _refuse(cls, version, reason)  # raise here: the exceptions caught above contain the input
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

@@ -1,8 +1,8 @@
 """The runtime level: a version number for the set of names that generated code relies on.
 
-These are the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level goes up by one when they change.
-Each generated package states the level that it was generated for, so that importing it with an incompatible runtime
-fails with a clear message.
+These names are in `__all__` of `tagwire.message` and `tagwire.wire`. Whenever they change, the level is raised by one.
+A generated package states the level that it was generated for, and can't be imported with an incompatible runtime: an
+error explains why.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RuntimeLevelError(TagwireError, ImportError):
 
 
 def require_level(level: int, package: str) -> None:
-    """Raise RuntimeLevelError if this runtime is too old or too new for `package`."""
+    """Raise RuntimeLevelError if the level of this runtime is too low or too high for `package`."""
     if OLDEST_LEVEL <= level <= RUNTIME_LEVEL:
         return
     remedy = f"generate {package} with this version of it"

@@ -1,7 +1,7 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-Losses are found by the encoder itself, a `LayoutWriter` that collects rejected values instead of raising errors, so
-`encode` and this module always agree.
+The encoder finds them itself: a `LayoutWriter` collects the values that it would drop or reject. So `encode` and this
+module always agree.
 """
 
 import re
@@ -29,8 +29,8 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 class Loss:
     """A value that a version can't represent.
 
-    `path` is as in errors (`topics[0].topic_id`), `value` is the value at that path. Encoding silently drops an
-    `ignorable` value, and rejects any other.
+    `path` has the same form as in errors (`topics[0].topic_id`). Encoding silently drops an `ignorable` value, and
+    rejects any other.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -63,14 +63,11 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`.
-
-    For a class, return all versions.
-    """
+    """Return the versions that represent `message` without loss or error, or `NONE`. For a class, return all versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # One range is enough, because a field's versions, its nullable versions and the flexible versions are ranges too.
-    # There is one exception: a null default in a field that isn't nullable can cause two. Then use the highest range.
+    # The result is one range, because fields, nullability and flexibility have version ranges. One exception: with a
+    # null default in a field that is not nullable there may be two ranges. Then use the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -122,7 +119,7 @@ def for_version(message: "Message", version: int) -> Projection:
 
 
 def _without(value: Any, steps: list[str]) -> Any:
-    """Return a copy of a value in which the field at a path has its default."""
+    """Return a copy of `value` with the default at the path `steps`."""
     step, *rest = steps
     if isinstance(value, list | tuple):
         index = int(step)
@@ -134,7 +131,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects the values it would reject, and goes on after them."""
+    """A writer that collects the values it would drop or reject, and continues after them."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)
@@ -163,7 +160,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # The innermost of the nested calls catches the exception, so `value` is exactly the rejected value.
+            # Calls nest, and the innermost one catches the exception, so `value` is exactly the rejected value.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

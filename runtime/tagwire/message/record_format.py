@@ -1,9 +1,8 @@
 """The base class of generated record formats: a batch, or a message of the older kind, as defined by its spec.
 
-A format is a struct with a single layout; each format has its own class. Programs don't use these classes directly, but
-through `tagwire.records`, which finds formats by name and makes batches and records from them. The attributes of a
-class are the fields on the wire. Encoding and decoding use the native engine's plan of the layout, or the interpreter
-(docs/records.md says why there are no serializers).
+Each format is a class with a single layout, whose attributes are the fields on the wire. Programs don't use these
+classes directly: `tagwire.records` finds formats by name, and makes batches and records of them. Encoding and decoding
+use the native engine's plan of the layout, or the interpreter (docs/records.md says why there are no serializers).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class FormatStruct(Struct):
 
 
 class RecordFormat(FormatStruct):
-    """A batch in a record format, or an entry of a message set. It has no lengths, counts and checksums."""
+    """A batch in a record format, or an entry of a message set. Lengths, counts and checksums are not among its fields."""
 
     __slots__ = ()
 
@@ -53,7 +52,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def layout(cls) -> Layout:
-        """Return the format as a layout, whose version is None."""
+        """Return the format's layout, whose version is None."""
         return layout_of_format(cls)
 
     @classmethod
@@ -81,7 +80,7 @@ class RecordFormat(FormatStruct):
         return encode(self.layout(), self) if plan is None else plan.encode(self)
 
     def encoded_size(self) -> int:
-        """Return the number of bytes that `encode` would return."""
+        """Return the number of bytes that `encode` would return; raises the same errors."""
         from tagwire.interpreter.writer import encoded_size
 
         plan = self._native_plan()
@@ -89,7 +88,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def _native_plan(cls) -> Plan | None:
-        """Return the native engine's plan for the format, or None if there is none. The result is cached."""
+        """Return the native engine's plan for the format, cached; None if there is none."""
         if "_plan" not in cls.__dict__:
             from tagwire.message.engines import engine
 
@@ -101,5 +100,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set only now, because other threads would take a preliminary None as the result
+            cls._plan = plan  # set last: another thread would take a preliminary None as the result
         return cls._plan

@@ -1,7 +1,7 @@
 """Named numbers: the base class of generated enums, with lookups by number and by name.
 
-A member is an int, so it can be used wherever the number can. `name` is its name in Python, and `text` its display
-name. If a spec gives a field such an `enum`, the field's values are its members (`tagwire.message.enums`).
+A member is an int and can be used like one. `name` is its Python name, and `text` its display name. If a spec gives a
+field an `enum`, the field's values are members of that enum (`tagwire.message.enums`).
 """
 
 from enum import IntEnum
@@ -31,7 +31,7 @@ class KeyRange:
 
 
 class Register(IntEnum):
-    """The base class of tables of named numbers. Each member is a number (its key)."""
+    """The base class of tables of named numbers. Each member is an int, its key."""
 
     _value_: int
     _closed: bool
@@ -62,9 +62,9 @@ class Register(IntEnum):
 
     @classmethod
     def of(cls, key: int) -> "Self":
-        """Return the member with this key; for an unknown key, make a new member that is named after the key.
+        """Return the member with this key. For an unknown key, make a new member that is named after the key.
 
-        So callers can treat an unknown number from a newer peer like any other. Iterating over the class omits such
+        So an unknown number from a newer peer can be treated like any other. Iterating over the class omits such
         members. Raises EncodeError for anything but an int.
         """
         if not isinstance(key, int):
@@ -82,7 +82,7 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Pickle a member by its key, which also works for unknown keys."""
+        """Pickle a member by its key, so that members with unknown keys can be pickled, too."""
         return type(self).of, (int(self),)
 
     @classmethod
@@ -92,7 +92,7 @@ class Register(IntEnum):
 
     @classmethod
     def named_fields(cls) -> tuple[str, ...]:
-        """Return the fields whose numbers are named here: `Message.path.to.field`, or `*.field` for all messages."""
+        """Return the fields that use this enum: `Message.path.to.field`, or `*.field` for a field of any message."""
         return cls._names
 
     @classmethod
@@ -102,5 +102,5 @@ class Register(IntEnum):
 
     @classmethod
     def key_of(cls, text: str) -> "Register | None":
-        """Return the key with this display name; None if there is none."""
+        """Return the member with this display name, or None."""
         return next((member for member in cls if member.text == text), None)

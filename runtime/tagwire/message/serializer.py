@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object from which the values of bytes fields are sliced."""
+    """Return the bytes to read, and the object that values of bytes fields are sliced from."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -47,7 +47,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Read the message at `pos` of `buf`; return it and its end. Values of bytes fields are slices of `raw`."""
+        """Read the message at `pos` of `buf`; return it and its end offset. Values of bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod
@@ -68,7 +68,7 @@ class Serializer(Generic[M]):
             cls.write(message, out)
             return bytes(out)
         except WRITE_FAULTS:
-            pass  # use the writer outside this handler, because the exception may contain a secret
+            pass  # call the writer below, outside this handler: the exception may contain a secret
         from tagwire.interpreter.writer import encode
 
         return encode(cls.layout(), message)
@@ -88,19 +88,19 @@ class Serializer(Generic[M]):
 
     @classmethod
     def decode(cls, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS) -> M:
-        """Decode the message in `data`, which must extend from the first byte to the last.
+        """Decode the message in `data`, which must contain nothing else.
 
-        Raises DecodeError (LimitError if `data` exceeds `limits`). With `strict=False`, accepts what Kafka's own reader
-        accepts, including bytes after the message.
+        With `strict=False`, accepts what Kafka's own reader accepts, including bytes after the message. Raises
+        DecodeError, or LimitError if `data` exceeds `limits`.
         """
         buf, raw = _taken(data, views)
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
-                # `end` may be beyond the input, because straight-line code doesn't check that each string ends in it.
+                # `end` may be beyond the input: generated code does not check each string's length against it.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
-                del message  # free the memory before the interpreter reads the bytes again
+                del message  # free its memory before the interpreter decodes the bytes again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
@@ -110,7 +110,9 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return it and the offset after it. Otherwise like `decode`."""
+        """Decode the message that begins at `offset`; return the message and the offset after it. Otherwise like
+        `decode`.
+        """
         buf, raw = _taken(data, views)
         if (
             strict
@@ -136,7 +138,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """A serializer that works by layout, for message classes without generated serializers, such as your own."""
+    """A serializer that works by layout, for message classes without generated serializers, such as handwritten ones."""
 
     __slots__ = ()
 

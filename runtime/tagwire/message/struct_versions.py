@@ -1,8 +1,8 @@
-"""Map the versions of a message to the versions of a shared struct that it uses.
+"""Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions, so that a change to it affects only chosen versions of the messages that use it.
-The same ranges answer two questions: which version of the struct a message version uses (`at`), and which message
-versions have a field of the struct (`within`).
+A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it. The
+map works in both directions: which version of the struct does a message version use (`at`), and which message versions
+have a field that the struct has in some versions (`within`)?
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class StructVersions:
     """For each range of versions of a message or outer struct (the user), the version of the shared struct in it.
 
-    The ranges ascend without gaps, and the last one has no end. The struct's versions ascend too, so each range of
+    The ranges ascend without gaps, and the last range has no end. The struct's versions ascend too, so each range of
     struct versions corresponds to one range of user versions.
     """
 
@@ -32,16 +32,16 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the struct's version in a version of its user; None if the struct can't occur in that version."""
+        """Return the struct's version in a version of its user; None if that version can't contain the struct."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the versions of the user in which the struct has one of these versions; an open range stays open."""
+        """Return the user's versions that contain the struct in one of these versions. An open range stays open."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Return the map from the user's versions to those of a second struct, which the first struct uses."""
+        """Return the map from the user's versions to the versions of another shared struct, which this struct contains."""
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)
