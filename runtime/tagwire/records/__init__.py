@@ -1,4 +1,4 @@
-"""Read, build and convert batches of records, in every format of Kafka and of the proposals.
+"""Read, build and convert batches of records, in every Kafka format and in the formats that KIPs proposed.
 
     committed                          the records of a fetched partition, as a consumer sees them
     read_batches                       read batches from bytes
@@ -7,10 +7,12 @@
     convert                            convert a batch to another format, and list the losses
     decode_records, convert_records    the records in requests and responses
     open_records                       add the decoded records to a trace
-    Headers, IntHeaders, ProducerRecord, ConsumerRecord
-    control_record, should_retain      decode a marker; whether compaction keeps a record
+    Headers, IntHeaders                the headers of a record, with string or int keys
+    ProducerRecord, ConsumerRecord     records as producers and consumers see them
+    control_record                     decode a marker
+    should_retain                      decide whether compaction keeps a record
     format_of, register, Format        formats by name, and your own formats
-    FormatSet                          the formats that a log may hold
+    FormatSet                          the formats that a log may contain
 
 See docs/records.md. Compressed batches and CRC-32C need the extra `records`.
 """

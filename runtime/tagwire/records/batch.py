@@ -1,4 +1,4 @@
-"""A batch of records. Its header is decoded at once, its records on demand. The original bytes are kept."""
+"""A batch of records. Its header is decoded at once, its records on demand, and its original bytes are kept."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
 ) -> "RecordBatch":
-    """Return the batch, or outermost message, at `pos`. Its checksum is verified, unless `outline` is true.
+    """Return the batch, or outermost message, at `pos`. Its checksum is verified unless `outline` is true.
 
-    With `strict=False`, iterating over the batch reads its records as leniently as Kafka. Raises LimitError, and
+    With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError, and
     DecodeError, whose offset counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # if so, the header gets a view of them
+    has_records = format.records is not None  # the header then includes a memoryview of the records
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return the batch, or outermost message, that tagwire itself has just written to `data`. Nothing is verified."""
+    """Return the batch, or outermost message, that tagwire itself has just encoded as `data`. Nothing is verified."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -52,8 +52,8 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 class RecordBatch:
     """A batch of any format; in message set formats, an outermost message with the messages that it wraps.
 
-    Iteration yields `Record`s. Attributes for properties that the format does not have are set to Kafka's values for
-    "none": -1, False, None.
+    Iteration yields `Record`s. An attribute that the format has no field for has Kafka's value for "none": -1, False or
+    None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -83,9 +83,9 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header values.
+        """The header's values.
 
-        If the native engine checked the whole batch in one call, they are decoded only on first use.
+        If the native engine has checked the whole batch in one call, they are decoded only now.
         """
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
@@ -116,16 +116,16 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits that the format doesn't name.
+        """The attribute bits that the format does not name.
 
-        Always 0 for a single message, as its bits belong to its record.
+        Always 0 for an uncompressed message, whose bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
 
     @property
     def wrapper_key(self) -> bytes | None:
-        """The key of a wrapper, which is usually null. None for other batches."""
+        """The key of a wrapper (a message that wraps others), usually null. None for other batches."""
         return None if self._format.records is not None or self.codec == "none" else self._header["key"]
 
     @property
@@ -135,7 +135,7 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec's name in the spec. It distinguishes the lz4 of magic 0 from that of other formats."""
+        """The codec's name in the spec, which distinguishes the lz4 variant of magic 0 from the standard one."""
         return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property
@@ -145,9 +145,9 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset; for a wrapper, the offset of its first message.
+        """The first offset. For a wrapper, this is the offset of the first message inside.
 
-        If the messages of a wrapper can't be read, this is the wrapper's own offset; iterating over it raises the
+        If the messages inside can't be read, it is the wrapper's own offset, and iterating over the wrapper raises the
         error.
         """
         return self._bounds[0]
@@ -163,10 +163,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that the timestamps of records are relative to.
-
-        In v2, it is the delete horizon if there is one.
-        """
+        """The timestamp to which the header adds the records' deltas. In v2, it is the delete horizon if there is one."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -206,7 +203,9 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the tombstones of this batch may be removed, in milliseconds since 1970; None if that is not stored."""
+        """When the tombstones of this batch may be removed, in milliseconds since 1970; None if the batch has no delete
+        horizon.
+        """
         return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property
@@ -216,7 +215,7 @@ class RecordBatch:
 
     @property
     def count(self) -> int | None:
-        """The number of records according to the header; None in formats whose header has no count."""
+        """The number of records that the header gives; None in formats whose header has no count."""
         return self._format.role(self._header, "count") if "count" in self._format.fields else None
 
     @property
@@ -226,9 +225,9 @@ class RecordBatch:
 
     @property
     def records_size(self) -> int:
-        """The size of the records as they are stored, often compressed. The rest of `size` is the header.
+        """The size of the records in bytes as they are stored, often compressed. The rest of `size` is the header.
 
-        A single message counts entirely as a record. In a wrapper, the value counts as records, and the rest as header.
+        An uncompressed message counts entirely as a record. In a wrapper, only the value counts as records.
         """
         if self._format.records is not None:
             return len(self._header["payload"])
@@ -238,7 +237,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The first and last offset of the messages. For formats with batches, only the first one is valid."""
+        """The first and last offset of the messages in a wrapper. In formats with batches, only the first one is valid."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -266,7 +265,9 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the producer's timestamps if these are stored, even if append time overrides them."""
+        """Yield the records with the producer's timestamps where these are stored, even if the broker's append time
+        overrides them.
+        """
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
@@ -278,11 +279,10 @@ class RecordBatch:
         return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
 
     def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-        """Yield the records from `index` on with the layout interpreter: see `Walk.by_layout`."""
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called with an error that Kafka's reader would ignore. Subclasses override this to report it."""
+        """Called with an error that Kafka's reader would ignore. Subclasses override this method to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -295,10 +295,12 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a `Walk` over them. Only for batches. Raises DecodeError, LimitError."""
+        """Decompress the records and return a `Walk` over them. Not for message set formats. Raises DecodeError,
+        LimitError.
+        """
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # An empty batch may have no bytes at all, so there is nothing to decompress.
+        # A compressed batch without records may have no bytes at all.
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
@@ -308,12 +310,12 @@ class RecordBatch:
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
 
-        Raises DecodeError for a count that is too high for the bytes, because `list` allocates that many elements in
-        advance.
+        Raises DecodeError for a count too high for the size of the batch, because `list` allocates that many elements
+        in advance.
         """
         if "count" not in self._format.fields:
             return self._counted
-        # Keep the walk, so that counting the records and then iterating decompresses them only once.
+        # Keep the walk, so that iterating afterwards does not decompress the records again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 
@@ -328,9 +330,9 @@ class RecordBatch:
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """Return a copy with other header fields, such as those that a broker sets. The records are not decompressed.
+        """Return a copy with other header fields, as brokers set them. The records are not decompressed.
 
-        Raises EncodeError for a value that the format can't represent, and for a field that it does not have.
+        Raises EncodeError for a value that the format can't represent, or for a field that it does not have.
         """
         names = {role: item.name for role, item in self._format.fields.items()}
         header = self._header | {names.get(role, role): value for role, value in changes.items()}
@@ -338,7 +340,7 @@ class RecordBatch:
         return read_batch(data, 0, self._format, self._limits)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether format and bytes are equal."""
+        """Return whether both batches have the same format and bytes."""
         if not isinstance(other, RecordBatch):
             return NotImplemented
         return (self.format, self.encode()) == (other.format, other.encode())
@@ -347,7 +349,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle or copy only the bytes of this batch, so error positions in the copy count from its first byte."""
+        """Pickle or copy only this batch's bytes. Error positions in the copy count from its first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Enforce the limits on records and headers while a batch is read, no matter by which reader.
+"""Enforce the limits on records and headers while a batch is read, whichever reader reads it.
 
-Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the count in its
-header is above the limit, it is rejected before the first record is read.
+Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the header's record
+count already exceeds the limit, no record is read.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tagwire.records.record import Record
 
 
 def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
-    """Yield the records of the batch at `offset`, and raise LimitError as soon as a limit is exceeded."""
+    """Yield the records of the batch at `offset`. Raises LimitError as soon as a limit is exceeded."""
     most = limits.records
     if most is not None and stated > most:
         raise _beyond(name, "", offset, f"{stated} records", "records", most)

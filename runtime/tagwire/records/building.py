@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
-A builder collects the records and properties of a batch and encodes them. It computes deltas, bits, lengths and
-checksums. In message set formats, a compressed batch is one wrapper. Uncompressed records are consecutive messages,
-which are built together (`MessageSet`) and read back one by one.
+A builder collects the records and properties of a batch, and encodes them with all deltas, bits, lengths and checksums.
+In message set formats, a compressed batch is one wrapper. Uncompressed records become consecutive messages: they are
+built as one object (`MessageSet`), but reading them returns one batch per message.
 """
 
 import re
@@ -51,7 +51,7 @@ _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "a
 
 
 class BatchBuilder:
-    """Builds a batch. Attributes for properties that the format lacks must keep their defaults: -1, False, None."""
+    """Builds a batch. Properties that the format has no field for must keep their defaults: -1, False or None."""
 
     __slots__ = (
         "__weakref__",
@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # Without a __dict__, methods are found faster, which matters because `append` is called for each record.
+    # Methods are found faster without a `__dict__`, which matters because `append` is called for each record.
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class BatchBuilder:
         """Set the properties of the batch. Offsets and timestamps default to those of the records.
 
         `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copies of stored
-        records: a null value without the tombstone flag is then written unchanged. Producers may not write such a
-        value, but every reader accepts it. `attribute_bits` are unnamed bits in the attributes of the original batch or
-        wrapper, and `wrapper_key` is the wrapper's key. Raises FormatError for an unknown format.
+        records: it allows a null value without the tombstone flag, which producers may not write but every reader
+        accepts. `attribute_bits` are unnamed bits in the attributes of the copied batch or wrapper, and `wrapper_key`
+        is the wrapper's key. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -137,12 +137,12 @@ class BatchBuilder:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The numbers in the header that don't depend on the records."""
+        """The header's numbers that don't depend on the records."""
         return {name: getattr(self, name) for name in _NUMBERS}
 
     @property
     def flags(self) -> dict[str, bool]:
-        """Which attribute bits to set: those of properties with the same name, and that of the delete horizon."""
+        """The attribute bits to set, by name."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,
@@ -161,7 +161,7 @@ class BatchBuilder:
         tombstone: bool | None = None,
         attributes: int = 0,
     ) -> "BatchBuilder":
-        """Add a record. By default, its offset is the one after the last record."""
+        """Add a record. Its offset defaults to the previous record's offset plus one."""
         is_first = self._records is None and self._gathering is None
         if offset is None:
             offset = self.base_offset or 0 if is_first or not self.records else self._next_offset()
@@ -182,18 +182,18 @@ class BatchBuilder:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Try to encode appended records with the native engine from now on. Returns whether it can."""
+        """Start to encode appended records with the native engine. Return False if it can't encode them."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":
-        """Add existing records without changing them."""
+        """Add existing records, with their own offsets and timestamps."""
         self.records.extend(records)
         return self
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, in a list that callers may change. Access makes an object for each record."""
+        """The records so far, in a list that callers may change. Accessing it makes an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
@@ -203,9 +203,9 @@ class BatchBuilder:
     def size(self) -> int:
         """The exact size in bytes of the batch so far, before compression; compare it with `batch.size` limits.
 
-        If the data can't be compressed, the final size can be slightly larger. Takes as long as `build`, except for v2
-        batches in the native engine: if records were only appended, the size is already known. Raises EncodeError like
-        `build`.
+        If the data can't be compressed, the final size can be slightly larger. Computing the size takes as long as
+        `build`, except for v2 batches whose records were all added by `append` with the native engine. Raises
+        EncodeError like `build`.
         """
         if self._gathering is not None:
             size = collected_size(self.format, self._gathering, *self.bases(self.first()))
@@ -226,7 +226,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # get the records as objects, since the native collector can't be copied
+        _ = self.records  # the native collector can't be copied, but these objects can
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
@@ -238,9 +238,9 @@ class BatchBuilder:
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
-        """Build a batch of these records, holding only a few thousand of them as objects at a time.
+        """Build a batch of these records. At most a few thousand of them are in memory as objects at a time.
 
-        In formats with the bit `ignore_message_attributes`, records are written with attributes only if
+        If the format has the bit `ignore_message_attributes`, records are written with attributes only if
         `has_attributes` is true. Raises EncodeError.
         """
         self._records = list(islice(records, AT_ONCE))
@@ -257,9 +257,8 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records, then for `more`, part by part.
-
-        Returns the joined results and the count.
+        """Call `write` for the current records, then for each chunk of `more`. Return the joined results and the record
+        count.
         """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
@@ -276,7 +275,7 @@ class BatchBuilder:
             self._records = following
 
     def build_run(self, run: "RecordRun") -> RecordBatch:
-        """Return a batch of already encoded records (`tagwire.records.moving`) that has this builder's base offset."""
+        """Return a batch of records that native code has already encoded (`tagwire.records.moving`)."""
         self.check()
         self.base_timestamp = run.base_timestamp
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
@@ -298,7 +297,6 @@ class BatchBuilder:
         self.check_places()
 
     def check_kinds(self) -> None:
-        """Raise EncodeError for properties that have the wrong type."""
         for name in (*_OFFSETS, *_TIMESTAMPS):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
@@ -315,7 +313,9 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for properties that would silently be lost, because the batch has no field for them."""
+        """Raise EncodeError for properties that would silently be lost, because this kind of batch has no field for
+        them.
+        """
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -338,7 +338,7 @@ class BatchBuilder:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)
 
     def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError for a base offset that a message set can't have, or for too low a last offset."""
+        """Raise EncodeError if a message set can't have the base offset, or if the last offset is too low."""
         is_message = self.format.records is None and self.compression == "none"
         if is_message and self.base_offset not in (None, first):
             self.fail("base_offset", f"is {self.base_offset}, but a message set begins with its first message, {first}")
@@ -352,13 +352,12 @@ class BatchBuilder:
                     self.fail(f"records[{index}]", f"expected a Record, got {got(record)}")
 
     def fail(self, path: str, reason: str) -> NoReturn:
-        """Raise EncodeError for a field of the batch."""
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     # ------------------------------------------------------------ batches
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of `count` records that have already been encoded."""
+        """Return a batch of the builder's records, or, if `written` is given, of `count` encoded records."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -376,29 +375,25 @@ class BatchBuilder:
         return own_batch(format, format.encode_header(header))
 
     def header(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        """Return the header values that don't depend on the records."""
         attributes = self.batch_attributes()
         return self.values(
             base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
         )
 
     def top(self, highest: int) -> int:
-        """Return the highest timestamp for the header, given the highest timestamp of the records."""
+        """Return the highest timestamp to write to the header. `highest` is the records' highest timestamp."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
 
     def written(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
-        """Encode the records.
-
-        If the native engine rejects one, encode them by the layout, which raises the exact error.
-        """
+        """Encode the records, natively if possible. For invalid records, encoding by layout raises the exact error."""
         if self._gathering is not None:
             found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting fails for invalid headers, which are reported below.
+        # Sorting fails for invalid headers, for which the code below raises the exact error.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -412,7 +407,7 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python: by the fast path, or else by the layout, which raises the exact error."""
+        """Encode the records in Python: on the fast path, or else by layout, which raises exact errors."""
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
@@ -437,7 +432,9 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
+        """Call `make` for each record and return the results. The record's index is added to the path of an
+        EncodeError.
+        """
         made: list[Any] = []
         try:
             for record in records:
@@ -449,7 +446,7 @@ class BatchBuilder:
     def first(self) -> Record | None:
         """Return the first record; None if there are none."""
         if self._gathering is not None:
-            return Record(*self._gathering.first, None, None)  # callers use only the offset and the timestamp
+            return Record(*self._gathering.first, None, None)  # callers read only its offset and timestamp
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:
@@ -466,12 +463,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Return header values by field name. Roles that the format does not have are left out."""
+        """Return header values by field name, without the roles that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """Return the name that the codec has in the spec."""
+        """Return the codec's name in the spec."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -491,10 +488,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Whether records are written without an attributes byte.
-
-        By default, this is the case if none has attributes.
-        """
+        """Return whether records are written without an attributes byte, by default if no record has attributes."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)
@@ -505,7 +499,7 @@ class BatchBuilder:
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:
-    """Return the error with the index of its record increased by `before`, the number of earlier records."""
+    """Return the error with its record index increased by `before`, the number of records in earlier chunks."""
     match = _INDEX.match(error.path)
     path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
     return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
@@ -514,7 +508,7 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch. `batch` has arguments of `BatchBuilder`.
+    """Build a batch of these records. Keyword arguments are those of `BatchBuilder`.
 
     Raises EncodeError for values that can't be represented.
     """

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build a wrapper, or consecutive messages. `more` yields the records that follow the builder's own.
-
-    Raises EncodeError.
+    """Build a wrapper, or consecutive messages. `more` yields the records after those in the builder. Raises
+    EncodeError.
     """
     format, codec = builder.format, builder.codec()
     is_relative = format.magic > 0 and codec != "none"
@@ -42,10 +41,10 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:
-    """Encode the messages. Their offsets are relative to `base`."""
+    """Encode the builder's records as messages with offsets relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
-    with suppress(TypeError, ValueError, AttributeError):  # sorting fails for invalid headers, which are reported below
+    with suppress(TypeError, ValueError, AttributeError):  # sorting fails for invalid headers; see below
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
             written = write_natively(format, records, {}, base, 0)
@@ -59,7 +58,6 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
 
 
 def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, Any]:
-    """Return the field values for a message."""
     format = builder.format
     is_appended = builder.timestamp_type == "append"
     if "base_timestamp" not in format.fields and record.timestamp != -1:

@@ -1,8 +1,8 @@
 """The records of producers and consumers, with the attributes and methods that the proposals add.
 
-KIP-82: `headers`, `set_header`, `get_header`; KIP-87: `tombstone`, `is_tombstone`. Header keys are strings, which may
-repeat, or int32 numbers (KIP-82's first draft), for which setting a key again replaces its value. If a key is an enum
-member with a codec, the codec encodes and decodes its values.
+KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
+strings, which may repeat, or int32 numbers (KIP-82's first draft), where setting a key replaces its value. If a key is
+an enum member with a codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """What producer and consumer records have in common. Like `Record`, they are compared by all their values."""
+    """The base class of producer and consumer records. Like `Record`, they are compared by all their values."""
 
     __slots__ = ("_headers",)
 
@@ -58,7 +58,7 @@ class _ClientRecord:
         return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> Self:
-        return deepcopy(self)  # deep, because `set_header` modifies the headers in place
+        return deepcopy(self)  # a deep copy, because `set_header` modifies the headers in place
 
     def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
         for part in state:
@@ -67,17 +67,17 @@ class _ClientRecord:
 
     @property
     def headers(self) -> Headers | IntHeaders:
-        """A multimap of string keys, or a map of int keys.
+        """The headers: a multimap with string keys, or a map with int keys.
 
-        If it is empty, `format` decides which (default: multimap).
+        Without any header, the record's `format` decides which of them it is (by default, a multimap).
         """
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
         """Return the last value of a key; None if the key is absent.
 
-        `deserializer` decodes the bytes. By default, that is done by the key's codec, if it has one. Raises DecodeError
-        for bytes that this codec can't have written.
+        `deserializer` decodes the bytes; by default, the key's codec does, if it has one. Raises DecodeError for bytes
+        that the codec can't decode.
         """
         if isinstance(self._headers, IntHeaders):
             value = self._headers.get(key) if isinstance(key, int) else None
@@ -91,7 +91,7 @@ _ALWAYS: Final = object()
 
 
 class ProducerRecord(_ClientRecord):
-    """A record that a producer is going to send."""
+    """A record to be sent by a producer."""
 
     __slots__ = ("_tombstone", "key", "partition", "timestamp", "topic", "value")
     _SHOWN = (
@@ -117,11 +117,11 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """By default, a null value makes the record a tombstone. `tombstone=True` does so for any value.
+        """By default, a null value makes the record a tombstone. `tombstone=True` makes it one whatever its value is.
 
         With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
-        determines their kind. Raises EncodeError for a null value with `tombstone=False`, because an old reader would
-        take it for a delete.
+        determines their kind. Raises EncodeError for a null value with `tombstone=False`, because old readers would
+        take the record for a delete.
         """
         self.topic = topic
         self.value = value
@@ -136,7 +136,9 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes its key in a compacted topic: by flag or, without one, a null value (KIP-87)."""
+        """Whether the record deletes its key in a compacted topic (KIP-87): by its flag or, without a flag, by a null
+        value.
+        """
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter
@@ -145,11 +147,11 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """Return `tombstone`. This is the method's name in KIP-87."""
+        """Return `tombstone`. KIP-87 names this method."""
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Reject a null value with `tombstone=False`. Called on use, because both attributes can be set at any time."""
+        """Raise EncodeError for a null value with `tombstone=False`. Called on use, because both can be set separately."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -165,11 +167,11 @@ class ProducerRecord(_ClientRecord):
         *,
         allow_reserved: bool = False,
     ) -> None:
-        """Set a header. For an int key, this replaces the old value; for a string key, it adds one more header.
+        """Set a header. An int key replaces the key's old value; a string key adds one more header.
 
-        `serializer` encodes the value. By default, that is done by the key's codec, if it has one. Raises EncodeError
-        if the result is not bytes, for an int key outside int32, and for a key that the proposal reserves (unless that
-        is allowed).
+        `serializer` encodes the value; by default, the key's codec does, if it has one. Raises EncodeError if the
+        result is not bytes, for an int key outside int32, and for a key that the proposal reserves (unless
+        `allow_reserved` is true).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
@@ -191,10 +193,7 @@ class ProducerRecord(_ClientRecord):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """Encode a value with the codec of its key.
-
-        If the key has no codec, or the value is bytes, return the value.
-        """
+        """Encode a value with its key's codec. Bytes, and values of keys without a codec, are returned unchanged."""
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -207,10 +206,10 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """Return this record in the form that batches take. Raises EncodeError for a null value with `tombstone=False`.
+        """Return this record as a `Record`, for use in batches. Raises EncodeError for a null value with
+        `tombstone=False`.
 
-        Headers with int keys are sorted only when the batch is built, because their order depends on the batch's
-        format.
+        Headers with int keys are sorted when the batch is built, because their order depends on the batch's format.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
@@ -251,9 +250,8 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the one in which the record was read.
-
-        It determines the kind of headers if the record has none.
+        """`format` is the format from which the record was read. It determines the kind of headers if the record has
+        none.
         """
         values = {
             "topic": topic,
@@ -286,14 +284,14 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return headers of the kind that fits the keys or, if there are none, the record's format."""
+    """Return headers of the kind that the keys require or, without headers, the record's format."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
-    """Decode a value with the codec of its key. If the key has no codec, return the bytes."""
+    """Decode a value with its key's codec. Return the bytes if the key has no codec."""
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value

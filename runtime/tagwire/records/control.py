@@ -1,7 +1,7 @@
 """Control records: markers that brokers write among the records.
 
-The key of a control record consists of two int16 numbers: the version and the type of the marker. The value is decoded
-as one of Kafka's messages. If that package (the archive) is not installed, it stays bytes.
+A control record's key consists of two int16 numbers: the version and the type of the marker. Its value is decoded as
+one of Kafka's messages, or stays bytes if the package of those messages is not installed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ CONTROL_TYPES: Final = {
 
 
 class ControlRecord:
-    """The content of a marker. `type` is its name or `unknown`; `message` is its decoded value, or None if unknown."""
+    """A decoded marker. `type` is its name, or `unknown`. `message` is its decoded value, or None if it can't be
+    decoded.
+    """
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -54,7 +56,7 @@ class ControlRecord:
 
 
 def control_type(record: Record | None) -> int:
-    """Return the number of the marker type that a key states; -1 if it is not the key of a marker."""
+    """Return the marker type number in a record's key; -1 if the key is too short for a marker."""
     key = record.key if record else None
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 
@@ -62,9 +64,9 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: Registry | None = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages to decode as; by default, `tagwire_messages`. As in Kafka, a version above the known
-    ones is read as the highest known one. Raises DecodeError for a key that is not a marker's, or a value that is not
-    its message.
+    `registry` has the messages for the values; the default is `tagwire_messages`. As in Kafka, a version above the
+    known versions is read as the highest known one. Raises DecodeError for a key that is no marker's, and for an
+    invalid value.
     """
     key = record.key
     if key is None or len(key) < 4:
@@ -90,7 +92,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value whose first two bytes are its version. In transaction markers, the message begins after these."""
+    """Decode a value, which begins with its version. For transaction markers, that version is not part of the message."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)
@@ -104,10 +106,9 @@ def committed(
 ) -> Iterator[Record]:
     """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
 
-    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED: records of these
-    transactions are left out, as in Kafka's consumer. Also left out are markers, a last batch that the broker truncated
-    at the requested size, and records below the requested offset, if it is given as `start`. Raises DecodeError,
-    LimitError.
+    `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED. As in Kafka's consumer,
+    records of aborted transactions, markers, and a truncated last batch are left out. So are records below the offset
+    `start`, if it is given. Raises DecodeError, LimitError.
     """
     if not hasattr(partition, "aborted_transactions"):
         raise TagwireError(f"expected a partition of a FetchResponse, got {shown(partition)}; read_batches takes bytes")

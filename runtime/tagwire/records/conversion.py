@@ -1,7 +1,7 @@
 """Convert a batch to another format, and report what was lost.
 
-Values that the other format can't represent are reported field by field, so that losses never go unnoticed. A
-conversion without losses is reversible: converting back gives the same records and batch.
+Values that the other format can't represent are reported one by one, so no loss goes unnoticed. A conversion without
+losses is reversible: converting back gives an equal batch.
 """
 
 from collections import deque
@@ -26,10 +26,9 @@ _IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
-    """A value that another format can't represent.
+    """A value that was lost in a conversion, because the other format can't represent it.
 
-    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` explains why it was
-    lost.
+    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` explains the loss.
     """
 
     __slots__ = ("path", "reason", "value")
@@ -77,12 +76,12 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Like `convert`, but calls `tell` with each loss when it is found, so that millions of losses need no memory."""
+    """Convert as `convert` does, but call `tell` with each loss, so that millions of losses need no memory."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Return why a format can't represent a batch at all, or "" if it can."""
+    """Return why a format can't represent any part of a batch; "" if it can."""
     if batch.is_control and "is_control" not in target.bits:
         return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
@@ -142,7 +141,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return the values that only the same format can represent: unnamed attribute bits, and a wrapper's key."""
+        """Return unnamed attribute bits and a wrapper's key. For another format, report them as losses and return {}."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
@@ -152,7 +151,9 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the highest timestamp if the target stores it separately from the records; if not, report a loss."""
+        """Return a highest timestamp that differs from the records' timestamps, or report a loss if the target can't
+        store it.
+        """
         if self.has_records and self.target.records is not None:
             return {}
         batch, first, highest = self.batch, None, None
@@ -172,7 +173,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the new batch's `ignore_message_attributes` setting, if the old batch has that bit."""
+        """Return the `ignore_message_attributes` setting for the new batch, if the old batch has that bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -183,7 +184,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target has a place (field or bit) for the value. If not, report a loss."""
+        """Return whether the target has the field or bit `name`. If not, report the value as a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places
@@ -196,7 +197,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the offsets and timestamps that the batch header has in addition to those of its records."""
+        """Return the header's own offsets and timestamps, as far as the target stores them apart from the records."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
@@ -213,9 +214,8 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the last offset.
-
-        If its delta does not fit into the target's field, return the last record's offset.
+        """Return the last offset, or the last record's offset if the target can't store the distance from the first
+        offset.
         """
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
@@ -226,7 +226,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the highest timestamp. If the target's field can't hold it, return the nearest one that fits."""
+        """Return the highest timestamp, or the nearest one that fits the target's field."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
@@ -240,7 +240,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # nearly every record can stay as it is
+            return record  # true of nearly every record
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order
@@ -262,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's own attributes, in the form that the target stores."""
+        """Return a record's own attributes without the bits that the target computes."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 
@@ -295,7 +295,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the lowest and highest value that a field can hold; for a missing field, those of an int64."""
+    """Return the lowest and highest value that a field can hold. For a missing field, return the range of int64."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind
@@ -303,7 +303,7 @@ def _range(format: Format, role: str) -> tuple[int, int]:
 
 
 def header_rules(format: Format) -> tuple[type, bool, Order | None]:
-    """Return a format's rules for headers: the type of keys, whether values may be null, and the order."""
+    """Return a format's rules for headers: the key type, whether values may be null, and the order."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):
         return str, False, None

@@ -1,8 +1,8 @@
-"""A record format that batches can be read and built in. It is made from the layout of a spec.
+"""A record format in which batches can be read and built, made from the layout of a spec.
 
-This module has no code for particular formats. What a field means is determined by its name. Any format that uses the
-names in `VOCABULARY`, including your own, can be read, built and converted. If a format does not have a field, readers
-get the value that means "none".
+This module has no code for particular formats: the name of a field determines its role. Any format that uses the names
+in `VOCABULARY`, including your own, can be read, built and converted. Readers get the value for "none" in place of a
+field that the format does not have.
 
 There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
 value contains other messages.
@@ -81,7 +81,6 @@ class Format:
         """`fields` and `bits` in a fast form for `role` and `flag`, which are called many times per batch."""
 
     def _record_bits(self) -> dict[str, Bits]:
-        """Return the named attribute bits that each record has."""
         if self.records is None:
             return self.bits
         own = next((item for item in self.record.items if item.name == "attributes"), None)
@@ -95,7 +94,7 @@ class Format:
 
     @cached_property
     def header_positions(self) -> HeaderPositions:
-        """The positions of the header fields by which a batch is recognized."""
+        """The positions of the header fields that identify a batch."""
         return HeaderPositions(self)
 
     @cached_property
@@ -108,12 +107,12 @@ class Format:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """The names of a record's fields and of its bits."""
+        """The names of a record's fields and of its named bits."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
     def header_order(self) -> Order | None:
-        """The order of a record's headers; None if headers stay in the order in which they were added."""
+        """The order of a record's headers; None if they stay in the order in which they were added."""
         item = next((item for item in self.record.items if item.name == "headers"), None)
         return item.type.order if item is not None and isinstance(item.type, Array) else None
 
@@ -124,7 +123,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of a batch in which all the records are one bytes field, which may still be compressed."""
+        """The layout of a batch with all its records in a single bytes field, which may still be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -137,7 +136,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The `header` layout, but with the checksum as a plain number. For readers that don't need the records."""
+        """The `header` layout, except that the checksum is a plain number, which is not verified."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items
@@ -146,12 +145,12 @@ class Format:
 
     @cached_property
     def has_magic2_records(self) -> bool:
-        """Whether records consist of the same fields as those of magic 2, for which there is a fast path."""
+        """Whether records have the same fields as in magic 2, for which there is a fast path."""
         return self.records is not None and record_items.fits(self)
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records: they must be like those of magic 2, each with an attributes byte."""
+        """Whether native code can move records: their fields must be those of magic 2, with an attributes byte in each."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property
@@ -161,7 +160,7 @@ class Format:
 
     @cached_property
     def codecs(self) -> tuple[str, ...]:
-        """The names of the codecs in the spec, by number."""
+        """The names of the codecs in the spec, indexed by number."""
         group = self.bits.get("compression")
         return group.values if group else ("none",)
 
@@ -171,18 +170,18 @@ class Format:
         return encode(self.header, header) if plan is None else plan.encode(header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of the header field with this role; `none` if the format has no such field."""
+        """Return the value of the header field with this role, or `none` if the format has no such field."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 
     def unnamed_bits(self, attributes: int) -> int:
-        """Return the attribute bits of a batch or message that have no name."""
+        """Return the bits of `attributes` that the format does not name."""
         for group in self.bits.values():
             attributes &= ~group.mask
         return attributes
 
     def flag(self, header: dict[str, Any], name: str) -> int:
-        """Return the value of a group of bits; 0 if the format has no group of that name."""
+        """Return the value of the bit group `name`, or 0 if the format has no such group."""
         group = self._groups.get(name)
         return 0 if group is None else (header[group[0]] & group[1]) >> group[2]
 
@@ -196,7 +195,7 @@ class Format:
 
 
 def _bare(struct: StructLayout) -> StructLayout:
-    """Return the struct layout without classes, including nested structs. Decoded structs are then dicts."""
+    """Return the struct layout without classes, so that structs are decoded to dicts."""
     return StructLayout(struct.name, tuple(_bare_item(item) for item in struct.items))
 
 

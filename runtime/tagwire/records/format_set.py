@@ -1,11 +1,11 @@
 """The set of record formats that a reader accepts, by magic byte.
 
-A log may outlive its first format and contain several, even within one file. The magic byte identifies the format of
-each batch. By default, v0, v1 and v2 have the bytes 0, 1 and 2. If a proposal is named, it replaces the format with its
-byte. Two formats with the same magic byte can't be told apart, so a set holds only one of them.
+A log may outlive its first format and contain several, even within one file. Each batch's magic byte identifies its
+format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A format of a proposal replaces the format with the same
+magic byte, because formats with equal magic bytes can't be told apart.
 
-Most formats have the magic byte at the same position. In the draft of v3, a length of varying size comes before it, so
-each possible position must be tried. If bytes fit two formats, the checksums decide.
+Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes it, so each
+possible position must be tried. If bytes fit two formats, the checksums decide.
 """
 
 import re
@@ -35,9 +35,9 @@ MAGIC_AT: Final = 16
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are formats by name, class or layout. v0, v1 and v2 are added, except those whose magic byte a named format
-    has. With `only`, none are added. With `strict=False`, records are read as Kafka's own reader reads them. Raises
-    FormatError for unknown names, for two formats with the same magic byte, and for `only` without a name.
+    `named` are formats by name, class or layout. v0, v1 and v2 are added unless a named format has their magic byte, or
+    `only` is true. With `strict=False`, records are read as Kafka's own reader reads them. Raises FormatError for
+    unknown names, for two formats with the same magic byte, and for `only` without a name.
     """
 
     def __init__(
@@ -74,24 +74,23 @@ class FormatSet:
 
     @property
     def name(self) -> str:
-        """The names in the form that a user would write: separated by commas, or `auto`."""
+        """The set as a user would write it: format names separated by commas, or `auto`."""
         names = tuple(each.name for each in self.named)
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """Return the formats that the batch at `pos` may have.
+        """Return the formats that the batch at `pos` may have. `left` is the number of bytes left (default: in
+        `header`).
 
-        `left` is the number of bytes left (default: in `header`).
-
-        A format that has its magic byte at a different position from others is included only if its batch length is
-        possible.
+        If the magic bytes fit two formats, or a format whose magic byte has an unusual position, the batch length must
+        be possible, too.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            return found  # this is nearly always the case
+            return found  # nearly always true
         return [
             each
             for each in found
@@ -99,7 +98,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats that have the right magic byte for a batch at `pos`. Their lengths are not checked."""
+        """Return the formats whose magic byte a batch at `pos` has. The batch length is not checked."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)
@@ -109,7 +108,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Return whether the batch at `pos` is truncated, even so early that its length is incomplete."""
+        """Return whether the batch at `pos` is truncated, even if only part of its length is left."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
@@ -117,15 +116,18 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the most likely format of invalid bytes: by magic byte, else the one with the highest magic byte."""
+        """Return the most likely format of invalid bytes: the one their magic byte fits, or else the one with the
+        highest magic.
+        """
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
     @cached_property
     def quickly(self) -> "BatchReader | None":
-        """The native reader of batches, for reading without limits.
+        """The native reader of batches, which applies no limits.
 
-        None if the set has no magic 2 format, or if the native engine can't tell that format from the others.
+        None for lenient sets, for sets without a magic 2 format, and if the native engine can't tell that format from
+        others.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -140,15 +142,16 @@ class FormatSet:
 
     @cached_property
     def magics(self) -> str:
-        """The magic bytes, as text: `0, 1, 2 or 3`."""
+        """The magic bytes as text, such as `0, 1, 2 or 3`."""
         *first, last = [str(each.magic) for each in self.formats]
         return f"{', '.join(first)} or {last}" if first else last
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """Matches where length and magic byte suggest the beginning of a batch with an offset below 2^56.
+        """A regular expression that finds bytes where a batch may begin, judged by offset (below 2^56), length and
+        magic byte.
 
-        None if the length has no fixed position.
+        None if some format's length is not at byte 8.
         """
         ways = []
         for each in self.formats:
@@ -183,7 +186,7 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """Return the set of the requested formats. `auto` means v0, v1, v2 and v3. Raises FormatError like FormatSet."""
+    """Return a FormatSet for a name, several names, or a format. `auto` means v0, v1, v2 and v3. Raises FormatError."""
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
@@ -211,20 +214,19 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 
 def _is_findable(format: Format) -> bool:
-    """Return whether the format has a magic byte, by which it can be recognized."""
     positions = format.header_positions
     return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)
 
 
-# Find formats by name. Generated formats are imported only when they are needed.
+# Find formats by name. Generated formats are imported when they are first needed.
 #
-# To use a format of your own, pass its class, or give it a name with `register`.
+# To use a format of your own, pass its class, or register a name for it with `register`.
 
 _formats: Final[dict[str, Format]] = {}
 
 
 class FormatError(TagwireError, LookupError):
-    """Raised for a name that no record format has."""
+    """Raised for a format name that is unknown or already taken, and for formats that can't be combined."""
 
 
 def format_names() -> list[str]:
@@ -250,7 +252,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        found = _formats.setdefault(name, found)  # if several threads got here at once, they all use the first object
+        found = _formats.setdefault(name, found)  # if several threads get here at once, all use the first object
     return found
 
 

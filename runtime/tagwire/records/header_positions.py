@@ -1,7 +1,7 @@
-"""Where length, magic byte and offsets are in the batch headers of a format.
+"""The positions of length, magic byte and offsets in the batch headers of a format.
 
-Readers test many positions for the beginning of a batch, and most of them are not one. To make that fast, these places
-are computed once from the layout, so a test does not need to parse a batch.
+Readers test many positions for the beginning of a batch, and most of them are none. These positions are computed once
+from the layout, so that such a test need not decode a header.
 """
 
 from struct import Struct
@@ -21,7 +21,7 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """Where the checksum of a format is and what it covers, relative to the end of the length."""
+    """The position of a format's checksum and of the bytes that it covers, counted from the end of the length field."""
 
     algorithm: str
     at: int
@@ -32,7 +32,7 @@ class ChecksumPosition(NamedTuple):
 
 
 class HeaderPositions:
-    """Where the header fields of one format are, in bytes from the beginning of a batch."""
+    """The positions of one format's header fields, in bytes from the beginning of a batch."""
 
     def __init__(self, format: "Format") -> None:
         self._header = format.header
@@ -63,7 +63,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The positions in the form that the native header search takes; None if the length is of another kind."""
+        """The arguments for the native search for headers; None for a length that it does not support."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
@@ -76,12 +76,12 @@ class HeaderPositions:
 
     @property
     def has_length(self) -> bool:
-        """Whether batches have a length."""
+        """Whether batches have a length field."""
         return self._code is not None
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The type of the length if that is a varint, else None."""
+        """The type of the length if it is a varint, else None."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -113,7 +113,9 @@ class HeaderPositions:
     # ------------------------------------------------------------ batches
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the batch length in the header at `pos`, and the position after it; None if it is truncated."""
+        """Return the length field of the batch at `pos`, and the position after the field. None if the header is
+        truncated.
+        """
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at
@@ -143,16 +145,16 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return the size of the batch at `pos`, given its length field and the position `behind` that field."""
+        """Return the size in bytes of the batch at `pos`, given its length field and the position `behind` that field."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:
-        """Like `size`, but returns 0 if the header is truncated or the length is too small for any batch."""
+        """Return `size`, or 0 if the header is truncated or the length is too small for any batch."""
         found = self.length(header, pos)
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, header: bytes, pos: int) -> bool:
-        """Return whether the header at `pos` has the format's magic byte where it should be."""
+        """Return whether the batch at `pos` has the format's magic byte."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
@@ -163,12 +165,12 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item has the number of bytes that follow it in the batch."""
+    """Return whether an item is the batch length: the number of bytes that follow it."""
     return isinstance(item.type, Extent) and not item.type.of
 
 
 def _width(items: tuple[Item, ...]) -> int | None:
-    """Return the total size of these items; None if any of them varies in size."""
+    """Return the total size of these items in bytes; None if the size varies."""
     width = 0
     for item in items:
         code = item.type.code if isinstance(item.type, Extent) else item.type

@@ -1,7 +1,7 @@
-"""The headers of a record: a multimap of string keys, and a map of int keys. Source: the two drafts of KIP-82.
+"""The headers of a record: a multimap of string keys, or a map of int keys. Source: the two drafts of KIP-82.
 
-`Headers` that are made from bytes are parsed on first access, and return the same bytes unless a header is added.
-`IntHeaders` are the headers of the first draft, which have one value for each key.
+`Headers` made from bytes are parsed on first access, and return the same bytes unless a header is added. `IntHeaders`
+are the headers of the first draft, with one value for each key.
 """
 
 import struct
@@ -35,7 +35,7 @@ class Headers:
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Store bytes, which are parsed on first use.
+        """Store bytes, which are parsed on first access.
 
         Raises FormatError unless `encoding` is a format with string keys.
         """
@@ -48,7 +48,7 @@ class Headers:
 
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
-        """Return headers that consist of these pairs."""
+        """Return headers with these keys and values. Raises EncodeError if the encoding can't represent them."""
         made = cls(encoding=encoding)
         for key, value in header_pairs(headers):
             made.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
@@ -56,7 +56,7 @@ class Headers:
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
-        """Return headers for a record without a format so far. If `frozen`, they reject `add`."""
+        """Return headers for a record that has no format yet. With `frozen`, `add` raises AttributeError."""
         made = cls()
         made._is_loose = True
         for key, value in headers:
@@ -92,7 +92,7 @@ class Headers:
             raise self._refused(f"expected a header's key and value as str and bytes, got {got(key)} and {got(value)}")
         owned = None if value is None else bytes(value)
         if not self._is_loose:
-            encode(self._layout, _value([(key, owned)]))  # only to raise EncodeError for an invalid header
+            encode(self._layout, _value([(key, owned)]))  # raises EncodeError for an invalid header
         self._entries = [*entries, (key, owned)]
         self._data = None
 
@@ -101,9 +101,9 @@ class Headers:
         return list(dict.fromkeys(key for key, _ in self))
 
     def as_bytes(self, encoding: str | None = None) -> bytes:
-        """Return the headers as bytes: the original ones if nothing was added, or in another encoding if one is given.
+        """Return the headers as bytes, by default the original bytes if no header was added.
 
-        Raises EncodeError for headers that the encoding can't represent.
+        With `encoding`, the headers are encoded in that format. Raises EncodeError if it can't represent them.
         """
         if encoding is not None and encoding != self.encoding:
             return encode(_layout_of(format_of(encoding)), _value(self._parsed()))
@@ -163,12 +163,12 @@ class IntHeaders(Mapping[int, bytes | None]):
 
 
 def signed_key(key: int) -> int:
-    """Return the int32 that batches store for an int key. The key may be given as an unsigned number."""
+    """Return an int key as the int32 that batches store. The key may be given as an unsigned number."""
     return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
 
 
 def unsigned_key(key: int) -> int:
-    """Return a key as an unsigned number, as in the proposal's table."""
+    """Return an int key as an unsigned number, as in the proposal's table."""
     return key & 0xFFFFFFFF
 
 
@@ -177,7 +177,7 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    """Return a layout that contains only the headers of a record."""
+    """Return a layout of just the headers of a record."""
     for item in format.record.items:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())
@@ -185,10 +185,9 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("its records have no headers", message_name=format.name, version=None, path="")
 
 
-# The header keys of KIP-82's first draft: the codecs of their values, and the reserved keys.
+# The header keys of KIP-82's first draft. An enum of header keys gives each key a codec for its values.
 #
-# In an enum of header keys, each member has a codec.
-# The reserved keys are in the proposal's own table, which is loaded only when a key is set.
+# The reserved keys are in a table of the proposal, which is loaded only when a header with an int key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:

@@ -3,7 +3,7 @@
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
 absolute (or whatever the producer wrote). In magic 1, they are relative, and the wrapper's offset is that of its last
 message. Some clients write a wrapper with offset 0, whose messages have offsets 0, 1, 2 and so on; as in Kafka, these
-are then taken as they are. With append time, the wrapper's timestamp applies to all its messages. Old converters have
+offsets are not changed. With append time, the wrapper's timestamp applies to all its messages. Old converters have
 written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
 KIP-32, KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
@@ -25,7 +25,7 @@ from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unp
 
 
 class MessageSet(RecordBatch):
-    """Uncompressed messages that were built together. They are one batch object, but encode to consecutive messages."""
+    """Uncompressed messages that were built together: one batch object, whose bytes are consecutive messages."""
 
     __slots__ = ("_count",)
 
@@ -72,7 +72,7 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
-    """Return a message as a `Record`."""
+    """Return a message as a `Record`. `appended` is the append time to use as its timestamp, if any."""
     attributes = header[format.fields["attributes"].name]
     return Record(
         offset,
@@ -88,7 +88,7 @@ def record_of(format: Format, header: dict[str, Any], offset: int, appended: int
 class Messages:
     """The messages in a wrapper.
 
-    Raises DecodeError or LimitError if its value isn't a message set of the same magic.
+    Raises DecodeError or LimitError if the wrapper's value isn't a message set of the same magic.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is called with an error that a lenient reader tolerates. It is None for a strict reader."""
+        """`deviated` is called with an error that a lenient reader tolerates; it is None for strict readers."""
         self.format = format
         self.header = header
         self.offset = offset
@@ -139,9 +139,8 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets.
-
-        So an invalid wrapper raises an error before yielding any record.
+        """Read all messages and return their offsets, so that an invalid wrapper raises its error before any record is
+        used.
         """
         reading = self.natively(0, None)
         if reading is not None:
@@ -155,11 +154,11 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Return the messages as records that keep their own timestamps, even if append time overrides these."""
+        """Iterate over the messages as records with their own timestamps, even if append time overrides these."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
-        """Read the messages with the native engine. Returns None if that is not possible."""
+        """Read the messages with the native engine. Return None if it can't read them."""
         plans = self.format.plans
         if plans.records is None or self.is_mixed:
             return None
@@ -168,19 +167,21 @@ class Messages:
         return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.refused)
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
-        """Yield the messages as records without the native engine."""
+        """Yield the messages as records, read without the native engine."""
         for (format, header), offset in zip(self.batch_headers(), self.offsets, strict=True):
             has_time = "base_timestamp" in format.fields
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Called if the native engine rejects a message: read on with the interpreter, which raises the exact error."""
+        """Continue after a message that the native engine rejected, with the interpreter, which raises the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield each message from `pos` on, with its format. `elements` is the number of messages before it."""
+        """Yield the format and header values of each message from `pos` on. `elements` is the number of earlier
+        messages.
+        """
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements
@@ -197,16 +198,12 @@ class Messages:
             index += 1
 
     def format_at(self, pos: int) -> Format:
-        """Return the format of the message at a position.
-
-        It is the wrapper's, unless the wrapper mixes magic 0 and 1.
-        """
+        """Return the format of the message at `pos`, which can differ from the wrapper's if magic 0 and 1 are mixed."""
         if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
             return self.format
         return format_of(_MIXED[magic])
 
     def refuse(self, path: str, found: str, expected: str) -> NoReturn:
-        """Raise a DecodeError that concerns this wrapper."""
         raise DecodeError(
             message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
         )

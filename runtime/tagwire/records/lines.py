@@ -1,6 +1,6 @@
-"""Format the records of a batch as JSON lines, in native code without objects.
+"""Format a batch's records as JSON lines, in native code and without an object for each record.
 
-For records that native code rejects, and for formats whose records have different fields from magic 2,
+If native code can't, for invalid records or for formats whose records have other fields than in magic 2,
 `tagwire.log.dump` makes the same lines from record objects.
 """
 
@@ -16,10 +16,10 @@ _AT_ONCE: Final = 1 << 20
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield chunks of lines that begin with `header`. Returns the number of records in them, or None for all.
+    """Yield chunks of lines, one line per record, that begin with `header`.
 
-    With `is_text`, the fields of a line are separated by tabs, and lines end with `header` and the names of the batch's
-    and the record's attributes.
+    Return the number of formatted records, or None if all records were formatted. With `is_text`, the fields are
+    separated by tabs, and lines end with `header` and the names of the attributes of batch and record.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)
@@ -42,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # the installation is older, or has no native code
+    except ImportError:  # the installed `_records` is older, or there is no native code
         return None
     return lines

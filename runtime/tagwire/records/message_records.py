@@ -3,8 +3,8 @@
 For each version, a spec names the format of a records field (`recordFormats`). So the records of a message can be read,
 and converted for a peer that uses an older version. This module has no code for particular messages.
 
-Two rules of the protocol apply. A response may have records of a lower magic than the format of its version, as stored
-in the log, and its last batch may be truncated at the size that the reader requested. A request contains only whole
+Two rules of the protocol apply. A response may have records of a lower magic than its version's format, as they are
+stored in the log, and its last batch may be truncated at the size that the client requested. A request has only whole
 batches in the format of its version.
 """
 
@@ -39,7 +39,7 @@ _OF_THE_FIELD = ("v0", "v1", "v2")
 
 
 class MessageRecords:
-    """The records in one field of a message. Iterating over it reads the batches one by one."""
+    """The records in one field of a message. Iterating decodes the batches one by one."""
 
     __slots__ = ("_only", "_partial", "data", "format", "holders", "limits", "path")
 
@@ -67,7 +67,7 @@ class MessageRecords:
         self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Yield the batches. Raises LimitError, and DecodeError, whose offset is that in `data`."""
+        """Yield the batches. Raises LimitError, and DecodeError, whose offset counts from the start of `data`."""
         formats = format_to_read(self.format, only=self._only)
         return read_batches(self.data, formats, self.limits, partial=self._partial)
 
@@ -85,9 +85,9 @@ def decode_records(
 ) -> Iterator[MessageRecords]:
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
-    `version` is the version that the message was decoded in (default: the latest). It determines the format of the
-    records. `format` overrides it, for formats that no message spec names. With `partial`, by default in responses, a
-    truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no format,
+    `version` is the version in which the message was decoded (default: the latest); it determines the format of the
+    records. `format` overrides that format, or names one if the spec doesn't. With `partial`, by default in responses,
+    a truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no format,
     UnsupportedVersionError, FormatError.
     """
     format_of_row = _formats(type(message), version, format)
@@ -111,11 +111,11 @@ def convert_records(
 ) -> tuple[M, tuple[RecordLoss, ...]]:
     """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is either a format, or the version of that reader, for which the spec names the format. `version` and `format`
-    describe the current records, as for `decode_records`. A batch that needs no conversion keeps its bytes: it already
-    has that format or, in a response, a lower magic. Markers and emptied batches that the format can't represent are
-    left out and reported, and so are truncated batches. Other fields are copied unchanged; `Message.losses` lists the
-    fields that the version does not have.
+    `to` is a format, or the message version of that reader, for which the spec names the format. `version` and `format`
+    describe the current records, as in `decode_records`. A batch that already has the new format, or, in a response, a
+    lower magic, keeps its bytes. Batches that the format can't represent at all (markers, empty batches) and truncated
+    batches are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
+    the version does not have.
 
     With `on_loss="error"` the first loss raises an EncodeError. Raises DecodeError for invalid records, and otherwise
     the same errors as `decode_records`.
@@ -135,10 +135,9 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """Return the argument for `read_batches` for a field of this format.
+    """Return the formats to pass to `read_batches` for a field with this format.
 
-    Batches in other formats are accepted as well, because their magic bytes differ, but not with `only`, as in
-    requests. Raises FormatError.
+    They include other formats that the field may contain, except with `only`, as for requests. Raises FormatError.
     """
     if format == "auto":
         return "auto"
@@ -157,7 +156,7 @@ def has_records_field(cls: type[Struct]) -> bool:
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a field to the format of its records: `format`, or by default the one in the spec."""
+    """Return a function that maps a field to the format of its records: `format`, or else the one in the spec."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -165,10 +164,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield each field for which the spec names a record format in this version.
-
-    Shared structs use their own versions.
-    """
+    """Yield each field that has records in this version, with the format that the spec names."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -182,7 +178,7 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Like `formats_by_row`, but a `version` of None is the latest, and errors are raised if no format is known."""
+    """Return `formats_by_row` for a version (None: the latest). Raises TagwireError if no format is known."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
@@ -203,7 +199,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """Yield each records field that is not null: its path, the structs around it, and its row."""
+    """Yield each records field that is not null: its path, the structs that contain it (outermost first), and its row."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name
@@ -246,10 +242,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the innermost struct with its records converted.
-
-        If nothing had to be converted, return it unchanged.
-        """
+        """Return the innermost struct with its records converted, or unchanged if no conversion was necessary."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)
@@ -266,7 +259,7 @@ class _Conversion:
         return holders[-1].replace(**changes) if changes else holders[-1]
 
     def records(self, carried: MessageRecords, target: Format) -> Any:
-        """Return a field's records in another format. If no batch has to be converted, these are the original bytes."""
+        """Return a field's records in another format, or the original bytes if no batch has to be converted."""
         parts: list[bytes] = []
         read, is_changed = 0, False
         for index, batch in enumerate(carried):
@@ -282,7 +275,7 @@ class _Conversion:
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
-        """Convert a batch to another format. Returns no bytes if the format can't represent it."""
+        """Convert a batch to another format. Return b"" if the format can't represent the batch."""
         why = left_out(batch, target)
         if why:
             self.losses.append(RecordLoss(at, len(batch), why))

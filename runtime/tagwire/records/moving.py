@@ -1,7 +1,7 @@
-"""Move records from one batch to another in native code, without objects.
+"""Move records from one batch to another in native code, without making objects of them.
 
-This works for formats whose records have the same fields as in magic 2, each with an attributes byte. For other
-formats, and for records that are not in normal form, the caller moves `Record` objects instead, with the same result.
+This works for formats whose records have the fields of magic 2, with an attributes byte in each. For other formats, and
+for records that are not in normal form, the caller moves `Record` objects instead, with the same result.
 """
 
 from array import array
@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that remain to be moved. All of them are in normal form."""
+    """The records of a batch that have not been moved yet. All of them are in normal form."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -58,17 +58,18 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run until it is full. A record whose fact bits have a 0 in `kept` is dropped."""
+        """Move records to a run until it is full. `kept` has a byte for each record; 0 drops the record."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
 
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
-    """Return the records of a batch in a form that native code can move; None if they must be read as objects.
+    """Return a batch's records in a form that native code can move; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64 offsets; the records at these offsets get IS_LAST. With `stored`, records
-    keep their own timestamps even if append time overrides them. The result is also None for a batch that can't be
-    decompressed or has a wrong count, because reading its records as objects raises or reports the error.
+    `lasts` is a buffer of ascending int64 offsets; the records at these offsets get the fact bit IS_LAST. With
+    `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
+    that can't be decompressed or has a wrong record count, so that reading its records as objects raises or reports the
+    error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -88,30 +89,30 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
-    """Return an empty run for the records of one batch.
+    """Return an empty run: encoded records that will become one batch.
 
-    Timestamps are relative to `base_timestamp`; if that is None, to the first record's.
+    Timestamps are relative to `base_timestamp`, or to the first record's timestamp if that is None.
     """
     from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)
 
 
-# Split a batch into its header bytes and its records, and rebuild the batch from both.
+# Split a batch into its header bytes and its records, and rebuild the exact batch from both.
 #
-# This is for programs that keep records in columns but need the exact batches back.
-# The header's bytes are stored, because some values don't follow from the records: producers, horizons, former offsets.
-# When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
+# This is for programs that store records in columns. The header's bytes are stored, because some values don't follow
+# from the records: producers, horizons, former offsets. When a batch is rebuilt, the checksum in the header proves that
+# the records are the original ones.
 #
-# Compressed batches are stored whole, because their bytes depend on the version of the compression library.
-# So are messages, which have no batch header, and batches with records that `Record` can't represent.
+# Compressed batches are stored whole, because their bytes depend on the version of the compression library. Messages
+# without a batch header, and batches with records that `Record` can't represent, are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """Everything about a batch except its records."""
+    """What a batch needs in addition to its records to be rebuilt exactly."""
 
     format: str
     data: bytes
@@ -123,11 +124,11 @@ class BatchHeader(NamedTuple):
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return a header from which, with the records, the batch can be rebuilt exactly; None if that is impossible.
+    """Return the header that, with the records, rebuilds this exact batch; None if no header can.
 
-    To find out, the batch is rebuilt and compared. `timestamps` is set if the broker replaced the timestamps, or if one
-    is beyond `latest`, the highest that the columns hold (milliseconds). Raises DecodeError for records that can't be
-    read.
+    This is tested by rebuilding the batch. The header's `timestamps` are set if the broker replaced the timestamps, or
+    if one is beyond `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises
+    DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None
@@ -146,17 +147,17 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
 
 
 def _is_plain(batch: RecordBatch) -> bool:
-    """Return whether the records are uncompressed and have only an offset, a timestamp, a key, a value and headers."""
+    """Return whether records are uncompressed and have nothing but offset, timestamp, key, value and headers."""
     format = batch.record_format
     has_head = format.records is not None and batch.codec == "none"
     return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
-    """Return the original batch, rebuilt from its header and records.
+    """Rebuild a batch from its header and records.
 
-    Raises DecodeError if the checksum does not match, or if the header is invalid; EncodeError if the records differ in
-    number or size, or if the format can't represent them; and FormatError.
+    Raises DecodeError if the checksum does not match or the header is invalid, EncodeError if the records differ in
+    number or size or the format can't represent them, and FormatError.
     """
     found = list(records)
     if header.timestamps is not None:
@@ -181,6 +182,6 @@ def _refuse(header: BatchHeader, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """Encode records for a batch that has the header of `batch`."""
+    """Encode records as they would be encoded in `batch`."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

@@ -1,9 +1,8 @@
 """The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
-A record object differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers
-become pairs. `seen` describes this as a layout of the class `Record`. Apart from that, the plans work like those of
-messages. Without the native engine, or for a format that it does not support, there are no plans, and the interpreter
-is used.
+A `Record` differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers become
+pairs. `seen` describes a `Record` as a layout. Otherwise, these plans work as for messages. Without the native engine,
+or for a format that it does not support, there are no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +37,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 
 
 class Plans:
-    """The native engine's plans for a format. A plan is None if the engine does not support that part."""
+    """The native engine's plans for a format. A plan is None if the engine does not support that part of the format."""
 
     header: "Plan | None" = None
     """The plan for everything but the records; for messages, the plan for the whole message."""
@@ -84,13 +83,13 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the values that the plan for the records needs as input."""
+        """Return the values that the plan for the records takes as input, from `given` or else `header`."""
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout of a record as the class `Record` shows it; None if a required attribute is missing."""
+    """Return the layout of a record as `Record` represents it; None if the format lacks an attribute of `Record`."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -112,7 +111,7 @@ _OF_MESSAGES: Final = (("base_offset", "offset"), ("base_timestamp", "timestamp"
 
 def _seen_item(item: Item, names: dict[str, str]) -> Item:
     item = item.replace(name=names.get(item.name, item.name), relative_to="")
-    if item.compression is not None:  # compressed messages are wrappers, so they are not records
+    if item.compression is not None:  # compressed messages are wrappers, which are not records
         item = item.replace(compression=None)
     if item.name == "attributes":
         item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
@@ -127,13 +126,13 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of the items on which the given items depend."""
+    """Return the names of the items that the given items depend on."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether an item is a single value or the array of headers, which consist of a key and a value."""
+    """Return whether an item is a single value, or the array of headers with keys and values."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -142,7 +141,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return how the attributes of `Record` are computed from the items of the encoded record."""
+    """Return, for the native engine, how `Record` attributes are computed from encoded items."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -156,7 +155,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Encoded records, and the values that depend on them in the batch header."""
+    """Encoded records, and the header values that depend on them."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 
@@ -177,7 +176,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine. There must be at least one, because empty batches have other headers."""
+    """Encode records with the native engine. There must be at least one: empty batches have other headers."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED
@@ -198,9 +197,9 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Return a collector that encodes records as soon as they are added, starting with `first`; or return None.
+    """Return a native collector that encodes records as they are added, beginning with `first`, or None if it can't.
 
-    That is possible only if the bytes don't depend on settings that may still change, and decode to equal records.
+    It can only if the bytes don't depend on settings that may still change, and if they decode to equal records.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):
@@ -226,11 +225,11 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # the engine can read its own bytes; if not, it raises an error itself
+    return iter(())  # the engine wrote these bytes itself, so it can read them
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if they would have to be encoded again to find out."""
+    """Return the size of a batch of the collected records; None if they would have to be encoded again."""
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 
@@ -238,7 +237,7 @@ def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_
 def written_of(
     format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
-    """Return the bytes of the collected records; None if the batch's base offset or timestamp has changed meanwhile."""
+    """Return the encoded records; None if the base offset or timestamp has changed since they were collected."""
     plan = format.plans.records
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     assert plan is not None

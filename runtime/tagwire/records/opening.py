@@ -1,7 +1,7 @@
-"""Add the records in a message to its trace: the batches in a records field become child nodes of the field.
+"""Add the records in a message to its trace: the batches become child nodes of their records field.
 
-A trace shows a records field as plain bytes, because the layout of a message ends there. The spec names the format of
-the records, so each batch can be traced at its position. Every byte still belongs to exactly one node.
+Before that, a trace shows a records field as plain bytes, because the message's layout ends there. The spec names the
+format of the records, so that each batch can be traced. Every byte still belongs to exactly one node.
 """
 
 from typing import TYPE_CHECKING
@@ -30,12 +30,12 @@ def open_records(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Add the batches to a trace, below the nodes of their fields. Each such node's value is then the batch count.
+    """Add the batches in a message to its trace, below their records fields, and return the trace.
 
-    `message` is the class of the body. `format` is the records' format if the spec names none, or to override the spec.
-    If the last batch of a response is truncated, it is shown as plain bytes. Invalid batches are shown up to the error,
-    and the first error becomes `Trace.error`; the rest of the message is still shown. Returns the trace. Raises
-    FormatError for an unknown format.
+    `message` is the class of the body. `format` is the records' format if the spec names none, or overrides the spec.
+    The value of a records field becomes the batch count. If the last batch of a response is truncated, it is shown as
+    plain bytes. Invalid batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the
+    message is still shown. Raises FormatError for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not has_records_field(message):
         return traced
@@ -54,7 +54,7 @@ def open_records(
 
 
 def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
-    """Return the field table row for a path of a trace; None for other nodes, such as an unknown tag."""
+    """Return the field table row for a path in a trace; None for other nodes, such as an unknown tag."""
     fields, row = message.FIELDS, None
     for step in path.split("."):
         name, bracket, _ = step.partition("[")
@@ -66,7 +66,7 @@ def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
 
 
 class _Opened:
-    """The bytes of one records field. Offsets in its nodes are relative to the message."""
+    """The trace of one records field. Offsets in its nodes count from the start of the message."""
 
     def __init__(self, node: Node, data: bytes, strict: bool, limits: Limits) -> None:
         self.node = node
@@ -79,7 +79,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Trace the batches, and add them to the node, followed by the bytes after the last whole batch."""
+        """Trace the batches and add them below the field's node, followed by any bytes that are not a whole batch."""
         place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
@@ -97,7 +97,7 @@ class _Opened:
         return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
-        """Return whether the rest of the bytes is the beginning of a truncated batch."""
+        """Return whether the bytes from `place` on are a truncated batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
         except DecodeError:
@@ -112,7 +112,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Return the error of a batch, with its path and offset changed to those in the message."""
+    """Return a batch's error with the path and offset that it has in the message."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

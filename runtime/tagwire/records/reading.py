@@ -1,4 +1,4 @@
-"""Read batches from bytes, each in the format of its magic byte (`tagwire.records.format_set`).
+"""Read batches from bytes. Each batch's magic byte determines its format (`tagwire.records.format_set`).
 
 If bytes fit two formats, both are tried, and the checksums decide. If both checksums fit, the bytes are ambiguous,
 which is an error.
@@ -27,7 +27,7 @@ def read_batches(
     partial: bool = False,
     strict: bool = True,
 ) -> Iterator[RecordBatch]:
-    """Iterate over the batches in `data` (any bytes-like object), to its end.
+    """Iterate over all batches in `data` (any bytes-like object).
 
     Each batch has the format of its magic byte: `auto` knows v0, v1, v2 and v3. If a format is named ("kip87"; several
     with commas or in a list), it is used for its magic byte, and v0, v1 and v2 for the others; with `only`, every batch
@@ -53,7 +53,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of formats not in `formats` in which a whole batch with a valid checksum begins at `pos`.
+    """Return the names of other formats, not in `formats`, in which a whole valid batch begins at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """
@@ -69,7 +69,7 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message, which names the formats in which the bytes would be valid."""
+    """Return a hint for an error message: the bytes would be valid in these formats."""
     return f"valid as {' or '.join(names)}: name it with --record-format"
 
 
@@ -84,7 +84,7 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
 
 
 def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the first batch of `buf`. Its checksum is verified only if two formats are possible."""
+    """Read the first batch of `buf`. Its checksum is verified only to decide between two possible formats."""
     found = formats.candidates(buf, 0)
     if len(found) == 1:
         return read_batch(buf, 0, found[0], limits, outline=True)
@@ -92,7 +92,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """Read the batch at `pos` in the one format, of those given, in which it is valid."""
+    """Read the batch at `pos` in the one candidate format in which it is valid."""
     right, faults = [], []
     for each in candidates:
         try:

@@ -14,13 +14,13 @@ Headerset = tuple[Header, ...]
 
 
 class HeaderMap(tuple[Header, ...]):
-    """Headers that come from a mapping, and so have no order. A builder sorts them as its format requires."""
+    """Headers from a mapping, which have no order yet. A builder sorts them as its format requires."""
 
     __slots__ = ()
 
 
 def header_pairs(headers: Any) -> Headerset:
-    """Return headers as a tuple of (key, value) pairs. Raises EncodeError if they are not an iterable of pairs."""
+    """Return headers as a tuple of (key, value) pairs. Raises EncodeError if they are not pairs."""
     path, found = "headers", headers
     with suppress(TypeError, ValueError):
         pairs = tuple(headers)
@@ -33,7 +33,7 @@ def header_pairs(headers: Any) -> Headerset:
 
 
 class Record:
-    """A record of a batch. Records are compared by their attributes. Changing a record does not change its batch."""
+    """A record of a batch. Records compare by their attributes. Changing a record does not change its batch."""
 
     __slots__ = ("attributes", "headers", "key", "offset", "timestamp", "tombstone", "value")
 
@@ -63,11 +63,11 @@ class Record:
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether compaction treats the record as a delete: by the flag or, without one, by a null value."""
+        """Whether compaction treats the record as a delete: by its flag or, without a flag, by a null value."""
         return self.value is None if self.tombstone is None else self.tombstone
 
     def replace(self, **changes: Any) -> "Record":
-        """Return a copy in which these attributes are different."""
+        """Return a copy with some attributes changed."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
         return Record(**values)
 

@@ -1,6 +1,6 @@
 """Convert a record to the field values of its format: offset deltas, headers, and attributes with computed bits.
 
-Values that the format can't represent are rejected. The path in the error is relative to the record; callers with
+Values that the format can't represent raise EncodeError. The error's path is relative to the record; callers with
 several records add the index.
 """
 
@@ -31,7 +31,7 @@ def record_fields(
 
 
 def check_kinds(format: Format, record: Record) -> None:
-    """Raise EncodeError for values of the wrong type, which arithmetic could not handle."""
+    """Raise EncodeError for values of the wrong type, before they are used in arithmetic."""
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
@@ -50,7 +50,7 @@ def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Sort headers that come from a mapping, and so have no order of their own, as the format requires."""
+    """Sort headers from mappings, which have no order of their own, as the format requires."""
     order = format.header_order
     if order is None:
         return
@@ -61,7 +61,7 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes, including the bits that are computed from its other values. Raises EncodeError."""
+    """Return a record's attributes with the bits that other values determine. Raises EncodeError."""
     bits = format.record_bits
     number = record.attributes
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
@@ -91,5 +91,5 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
 
 
 def refuse(format: Format, path: str, reason: str) -> NoReturn:
-    """Raise EncodeError for an attribute of a record."""
+    """Raise EncodeError for a record's attribute."""
     raise EncodeError(reason, message_name=format.name, version=None, path=path)

@@ -1,8 +1,8 @@
-"""A fast path in Python for records of magic 2 and 3. It is used if there is no native engine.
+"""A fast path in Python for records of magic 2 and 3, used without the native engine.
 
 Such a record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with
-varints. Most varints take one byte; these are read without a function call. This module does not describe errors.
-Instead, the reader stops before an invalid record, and then the layout reader raises the exact error.
+varints. Most varints take one byte; these are read without a function call. This module does not describe errors: the
+reader stops before an invalid record, and the layout reader then raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -75,7 +75,7 @@ def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Yield records up to the first invalid one, and leave the walk's reader positioned after the last valid one."""
+    """Yield records up to the first invalid one. Then the walk's reader is positioned after the last valid record."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
@@ -117,7 +117,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """Encode the records of a batch. Raises one of REFUSALS for anything that is not a valid `Record`."""
+    """Encode the records of a batch. Raises one of REFUSALS for anything but valid `Record` objects."""
     out = bytearray()
     for record in records:
         body = bytearray()
@@ -159,10 +159,7 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint of 32 bits (64 if `size` is 10), in its shortest form.
-
-    Returns it and the position after it.
-    """
+    """Read a zigzag varint of at most `size` bytes in its shortest form; return the number and the position after it."""
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

@@ -1,4 +1,4 @@
-"""Which records compaction keeps. Source: KIP-87; before KIP-87, a null value marks a delete."""
+"""Decide which records compaction keeps. Source: KIP-87; in other formats, a null value marks a delete."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
@@ -9,8 +9,8 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     """Return whether compaction keeps a record, by the rules of its format.
 
     `is_latest` means that no later record has the same key. In formats with a tombstone bit, only the bit decides; in
-    all others, a null value does. A new record without a flag is treated as if it had the flag that it will be written
-    with (`Record.is_tombstone`). Without `is_compacted`, all records are kept.
+    all others, a null value does. A new record without a flag counts as having the flag that it will be written with
+    (`Record.is_tombstone`). If `is_compacted` is false, all records are kept.
     """
     if not is_compacted:
         return True

@@ -1,4 +1,4 @@
-"""Totals of the records in a batch. Native code counts them without making an object for each record."""
+"""Totals of a batch's records, counted in native code without making record objects."""
 
 from typing import NamedTuple
 
@@ -31,15 +31,15 @@ class Totals(NamedTuple):
     """Whether each offset is above the previous one."""
 
     def has_offsets_in(self, first: int, last: int) -> bool:
-        """Return whether the offsets ascend and are all within `first` to `last`, both included."""
+        """Return whether the offsets ascend and are all between `first` and `last`, inclusive."""
         return self.records == 0 or (self.ascends and first <= self.first_offset and self.last_offset <= last)
 
 
 def totals(batch: RecordBatch) -> Totals | None:
-    """Return the totals of a batch; None if its records must be read one by one.
+    """Return a batch's totals; None if its records must be read one by one.
 
-    This is the case if there is no native code, there are limits on records, their fields differ from magic 2, or some
-    are invalid (reading them one by one finds the error).
+    That is necessary without native code, with limits on records, for records whose fields differ from magic 2, and for
+    invalid records (reading them one by one finds the error).
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -50,9 +50,10 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return the walk, record count, bases, and whether there is an attributes byte, for native code without objects.
+    """Return what native code needs to read a batch's records: walk, record count, bases, and whether they have
+    attributes.
 
-    Returns None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
+    Return None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
     for a batch that can't be decompressed or is too short for its record count (reading the records reports these
     errors).
     """

@@ -1,4 +1,4 @@
-"""Trace batches. Each one gets its own trace, in which offsets count from the beginning of the batch."""
+"""Trace batches. Each batch has its own trace, in which offsets count from the beginning of the batch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,11 +14,9 @@ from tagwire.wire.buffers import as_bytes
 def trace_batches(
     data: Any, format: Formats = AUTO, *, only: bool = False, strict: bool = True, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Trace]:
-    """Yield the trace of each batch in `data`.
+    """Yield the trace of each batch in `data`. `format` and `only` are as in `tagwire.records.read_batches`.
 
-    The trace of an invalid batch is the last one, and covers the rest of `data`.
-
-    `format` and `only` are as for `tagwire.records.read_batches`. Raises FormatError.
+    The first invalid batch is the last one, and its trace covers the rest of `data`. Raises FormatError.
     """
     buf = as_bytes(data)
     formats = format_set(format, only=only)
@@ -39,7 +37,7 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Return the error with a hint that names other formats in which the bytes are a valid batch, if there are any."""
+    """Add to an error a hint that names the formats in which the bytes would be a valid batch, if there are any."""
     if not names:
         return error
     return DecodeError(
