@@ -26,11 +26,11 @@ _MOST_ITERATIONS: Final = 1_000_000
 
 
 class SaslError(TagwireError):
-    """A login failed, or the peer's message is not what the mechanism requires."""
+    """Raised if a login failed, or if the peer's message is not what the mechanism requires."""
 
 
 class Login:
-    """A single login, made by `login`. It can't be used a second time."""
+    """A single login, made by the function `login`. It can't be used a second time."""
 
     def __init__(self, mechanism: str, steps: Generator[bytes, bytes]) -> None:
         self.mechanism = mechanism
@@ -38,7 +38,7 @@ class Login:
         self._has_begun = False
 
     def step(self, received: bytes = b"") -> bytes | None:
-        """Return the next bytes to send, given the peer's last response; None when the exchange is complete.
+        """Return the next bytes to send, given the peer's last response; None when the login is complete.
 
         Raises SaslError, also if the peer fails to prove that it knows the password.
         """
@@ -93,9 +93,8 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    """Return the attributes in a server's message.
-
-    Raises SaslError if one of `names` is missing, or for a rejection.
+    """Return the attributes of a server's message. Raises SaslError if one of `names` is missing or the login is
+    rejected.
     """
     try:
         parts = [part.partition("=") for part in data.decode().split(",")]

@@ -1,7 +1,7 @@
 """Hide the values of fields that specs mark as `sensitive`, wherever values are shown to people.
 
-`repr`, notebook tables, annotated bytes and errors are often pasted into tickets, so they contain such values only on
-request. The values that programs read (attributes, `encode`, `to_json`) are not changed.
+`repr`, notebook tables, annotated bytes and errors are often pasted into tickets, so they show such values only on
+request. Values for programs (attributes, `encode`, `to_json`) are not hidden.
 """
 
 from collections.abc import Callable, Generator
@@ -35,7 +35,7 @@ def hides() -> bool:
 
 
 def without_frames(function: F) -> F:
-    """Drop the traceback from a function's errors, because debuggers and crash reports show local variables in it."""
+    """Drop the traceback from the errors of a function: debuggers and crash reports show local variables in tracebacks."""
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

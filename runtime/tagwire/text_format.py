@@ -1,7 +1,7 @@
 """Short forms of values, for error messages and annotated dumps.
 
-They are never long, and making them never raises an error: reporting a bad value must not fail because of that value,
-and must not copy a megabyte of it.
+They are never long, and making them never raises an error: a report about a bad value must neither fail because of that
+value nor copy a megabyte of it.
 """
 
 from collections.abc import Iterable
@@ -17,19 +17,19 @@ def count(number: int, noun: str) -> str:
 
 
 def a_kind(kind: str) -> str:
-    """Return the name of a message kind with an article, if it needs one: `a request`, `data`."""
+    """Return a message kind with an article if it needs one: `a request`, `data`."""
     return kind if kind in ("data", "metadata") else f"a {kind}"
 
 
 def shown(value: object) -> str:
-    """Return a value in about 60 characters or less.
+    """Return a value as text of about 60 characters or less.
 
-    Strings are quoted, and bytes are shown by length and first bytes.
+    Strings are quoted; bytes are shown by their number and the first of them.
     """
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):
-        # Don't call repr for a large int: Python refuses to print more than 4300 digits.
+        # Python refuses to convert an int of more than 4300 digits to a string.
         return int.__repr__(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
     if isinstance(value, str):
         return (
@@ -51,7 +51,7 @@ def shown(value: object) -> str:
 
 
 def got(value: object) -> str:
-    """Describe a value for an error such as `expected a string, got int 1`, with its type if `shown` omits the type."""
+    """Describe a value, with its type unless `shown` includes it, as in `expected a string, got int 1`."""
     text = shown(value)
     has_type = isinstance(value, bool) or text.startswith("an ")
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text
@@ -70,7 +70,7 @@ def encodable(text: str) -> str:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """Return the string with Python escapes for unprintable characters, except those to keep.
+    """Return the string with Python escapes for unprintable characters, except the characters in `keep`.
 
     Unprintable are: control characters (such as ESC, DEL and C1), line breaks, marks that change the text direction,
     and the bytes of file names that are not UTF-8.
@@ -81,10 +81,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def printable_json(text: str) -> str:
-    """Return JSON with escapes in place of unprintable characters.
-
-    This changes neither its value nor its line breaks.
-    """
+    """Return JSON with escapes for unprintable characters. Its value and line breaks stay the same."""
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)
@@ -96,9 +93,9 @@ def _json_escape(character: str) -> str:
 
 
 def suggestion(name: object, names: Iterable[str], otherwise: str | None = None, *, most: int = 1) -> str:
-    """Return `did you mean 'x'?` with those `names` that are similar to `name` (ignoring case), but at most `most`.
+    """Return `did you mean 'x'?` with at most `most` of the `names` that are similar to `name`, ignoring case.
 
-    If no name is similar, return `otherwise`; by default, that lists all names: `there are x, y`.
+    If none is similar, return `otherwise`, or by default a list of all names: `there are x, y`.
     """
     from difflib import get_close_matches
 
@@ -118,7 +115,7 @@ def near(name: object, names: Iterable[str]) -> str:
 
 
 def ranges(numbers: list[int]) -> str:
-    """Format ascending numbers, with runs of consecutive ones as ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
+    """Format ascending numbers with runs of consecutive numbers as ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
     texts: list[str] = []
     first = last = None
     for number in [*numbers, None]:

@@ -1,7 +1,7 @@
-"""Version ranges, which specs, layouts and generated classes share.
+"""Version ranges, used by specs, layouts and generated classes.
 
 A range is just two numbers, so `3` and `3-3` are the same value; the empty range is `NONE`. `N+` ends at 32767, the
-highest int16, as in Kafka's spec language.
+highest int16, as in Kafka's specs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Versions:
     def parse(cls, text: str) -> Versions:
         """Parse `none`, `N`, `N+` or `N-M`, with N and M from 0 to 32767. Leading and trailing blanks are ignored.
 
-        Raises VersionsError for anything else. `3-1` is read as the empty range.
+        `3-1` is the empty range. Raises VersionsError for anything else.
         """
         bare = text.strip()
         if bare == "none":

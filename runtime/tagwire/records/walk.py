@@ -1,8 +1,8 @@
-"""Read the records of a batch one at a time, by the layout.
+"""Read the records of a batch one at a time, so that even a batch of a million tiny records needs memory for only one.
 
-So even a batch of a million tiny records needs the memory for only one of them. The native engine reads them by its
-plan; without it, a fast path in Python reads records that have the fields of magic 2. Neither tracks positions: when
-they reject a record, the layout's interpreter continues at that record and raises the exact error.
+The native engine reads them by its plan. Without it, a fast path in Python reads records that have the fields of magic
+2. Neither tracks positions: when they reject a record, the layout interpreter continues at that record and raises the
+exact error.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tagwire.wire.compression import DecompressionError, unpack_in_place
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
-    """Return the decompressed data, read-only. `offset` is the position of `data` in the input.
+    """Decompress `data`, which begins at `offset` of the input. Callers must not change the result.
 
     Raises DecodeError, LimitError.
     """
@@ -75,7 +75,7 @@ class Walk:
 
     @cached_property
     def reader(self) -> LayoutReader:
-        """The layout interpreter, positioned at the first record."""
+        """The layout interpreter, initially positioned at the first record."""
         reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
         reader.compressed_at = self.compressed_at
@@ -83,7 +83,9 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the record count in the header, or None. Raises DecodeError if there are too few bytes for it."""
+        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that many
+        records.
+        """
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -104,9 +106,8 @@ class Walk:
         return self.in_python() if reading is None else reading
 
     def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
-        """Yield the records as Kafka would read them.
-
-        `deviated` is called with the first error that a strict reader would raise.
+        """Yield the records as Kafka's reader would, calling `deviated` with the first error that a strict reader would
+        raise.
 
         Raises DecodeError for records that Kafka rejects, LimitError.
         """
@@ -135,12 +136,12 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """The base offset, the base timestamp, and whether the latter is the timestamp of all records."""
+        """The base offset, the base timestamp, and whether all records have exactly that timestamp (append time)."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records without the native engine: on the fast path as far as possible, the rest by the layout."""
+        """Yield the records without the native engine: on the fast path as far as it goes, and then by layout."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -153,15 +154,15 @@ class Walk:
         yield from self.by_layout(index, self.reader.pos, count or 0)
 
     def bounds_records(self) -> bool:
-        """Return whether there is a limit that the fast path does not check."""
+        """Return whether there is a limit on elements or depth, which the fast path does not check."""
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Yield the records from `index` on with the layout interpreter.
+        """Yield the records from `index` on, read by the layout interpreter.
 
-        `elements` is the number of elements counted so far, or stated in the header. `good` has what is already known
-        about arrays in the invalid record.
+        `elements` is the number of elements counted so far, or the count in the header. `good` lists the valid array
+        elements in the invalid record, which are not read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -198,12 +199,12 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Return whether a number fits into 64 bits. The sum of a base and a delta might not."""
+    """Return whether a number fits into 64 bits. The sum of a base and a delta may not fit."""
     return -(1 << 63) <= number < 1 << 63
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return those attribute bits of a record that its format does not name."""
+    """Return the attribute bits of a record that its format does not name."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes
@@ -216,7 +217,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return the highest timestamp of a batch, whose header may store it as a delta; for a message, its timestamp."""
+    """Return a batch's highest timestamp, which its header may store as a delta. For a message, return its timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -1,7 +1,7 @@
 """Helpers for tests of code that uses messages: golden bytes, random messages, and a mock peer.
 
-    assert_wire(message, version, hex)  asserts the bytes of a message in both directions
-    messages(C, version)                a Hypothesis strategy for values that the version can represent
+    assert_wire(message, version, hex)  compares a message with its bytes, in both directions
+    messages(C, version)                a Hypothesis strategy for messages of class C that the version can represent
     peer.MockPeer(registry)             a server with scripted answers
     corpus.seeds(C, version)            seeds for fuzzers
     pytest_plugin                       pytest fixtures: mock peers that run during a test

@@ -1,4 +1,4 @@
-"""Golden bytes: compare a message with its expected bytes, by both encoding and decoding."""
+"""Golden bytes: compare a message with its expected bytes, by both encoding and decoding it."""
 
 import re
 from typing import Any, Final
@@ -14,13 +14,13 @@ _COMMENT: Final = re.compile("#.*")
 
 
 def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
-    """Assert that the message encodes to these bytes, and that they decode to the message.
+    """Assert that the message encodes to these bytes, and that the bytes decode to an equal message.
 
     `expected` is bytes or a string of hex digits, in which whitespace and comments (`#` to the end of a line) are
-    ignored. Raises AssertionError, which shows both sides with the meaning of each byte; EncodeError or
+    ignored. Raises AssertionError, which shows both byte strings and the meaning of each byte; EncodeError or
     UnsupportedVersionError if the version can't represent the message; and ValueError for invalid hex.
     """
-    __tracebackhide__ = True  # makes pytest show the line of the test instead
+    __tracebackhide__ = True  # pytest then shows the line of the test, not of this module
     data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))
     cls = type(message)
     encoded = message.encode(version)

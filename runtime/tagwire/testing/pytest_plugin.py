@@ -34,7 +34,10 @@ def mock_peer_registry() -> Registry:
 
 @pytest.fixture
 def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockPeer]]:
-    """Start mock peers on loopback: `make_mock_peer(registry=None, **options)`, with the options of `MockPeer`."""
+    """Return a function that starts mock peers on loopback: `make_mock_peer(registry=None, **options)`.
+
+    `options` are those of `MockPeer`.
+    """
     from tagwire.testing.peer import MockPeer
 
     __tracebackhide__ = True

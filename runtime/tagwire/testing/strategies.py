@@ -1,9 +1,7 @@
 """Hypothesis strategies for messages.
 
-They are made from layouts, so a version can represent all messages generated for it.
-
-Only fields that the version has are generated; other fields keep their defaults. So each message can be encoded, and
-decodes to an equal message.
+They are made from layouts, and generate only fields that the version has; other fields keep their defaults. So each
+message can be encoded in that version, and decodes to an equal message.
 """
 
 from functools import partial
@@ -51,7 +49,7 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
 
 
 def _one_of(struct: StructLayout, union: Union, unknown_tags: bool) -> Strategy:
-    """Return a strategy for the alternatives of a union. Each generated value is a (name, value) pair."""
+    """Return a strategy for a union: a (name, value) pair for one of its alternatives."""
     types = {item.name: item.type for item in struct.fields}
     return st.one_of([_present(types[name], unknown_tags).map(partial(_pair, name)) for name in union.alternatives])
 
@@ -66,7 +64,7 @@ def _items(fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
     tags = _UNKNOWN[is_draft].filter(lambda tag: tag not in known)
-    # An entry of no bytes is impossible in the draft's buffer: its length of zero would mark the end of the buffer.
+    # A draft buffer can't contain an empty field: a length of zero ends the buffer.
     some = st.dictionaries(tags, st.binary(min_size=int(is_draft), max_size=8), min_size=1, max_size=2)
     return st.one_of(st.just({}), st.just({}), st.just({}), some)
 
@@ -77,7 +75,7 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
 
 
 def _present(type: Type, unknown_tags: bool) -> Strategy:
-    """Return a strategy for the values of a type, except null."""
+    """Return a strategy for the non-null values of a type."""
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed
@@ -87,5 +85,5 @@ def _present(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Array):
         key = attrgetter(*type.unique) if type.unique else None
         return st.lists(_value(type.element, unknown_tags), max_size=_LONGEST, unique_by=key).map(tuple)
-    assert isinstance(type, Nested)  # the other types are found only in record formats
+    assert isinstance(type, Nested)  # other types occur only in record formats
     return _struct(type.struct, unknown_tags)

@@ -1,7 +1,7 @@
 """Wire types, and the functions that encode and decode their values. None of this depends on layouts.
 
-From this package, generated code imports the functions that straight-line serializers call, and the defaults that data
-classes share. It also imports from `tagwire.message`.
+Generated code imports from this package and from `tagwire.message`: serializers import the functions that read and
+write values, and data classes import default values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Convert input of any bytes-like type to `bytes`, which are the fastest to index and slice, and to memoryviews.
 
-The buffer of an object is requested only once, and held as long as a reader uses it. A second request might return
-other bytes: a bytearray can be resized in between, and a class with `__buffer__` can return anything.
+An object's buffer is requested only once, and kept as long as a reader uses it. A second request might return other
+bytes: a bytearray can be resized in between, and a class with `__buffer__` can return anything.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 
 def as_bytes(data: Any) -> bytes:
-    """Return any bytes-like object as bytes. A view of an entire bytes object is not copied."""
+    """Return any bytes-like object as bytes. If it is a view of a whole bytes object, nothing is copied."""
     return _bytes_of(memoryview(data))
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """Return `data` as bytes, and as a view of single bytes.
+    """Return `data` as bytes, and as a memoryview of single bytes.
 
-    If `data` is not contiguous, that is a view of the copy.
+    If `data` is not contiguous, the memoryview is of the copy.
     """
     view = memoryview(data)
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # not contiguous, or an item format that `cast` does not support
+    except (TypeError, ValueError):  # not contiguous, or with items that `cast` can't convert
         return buf, memoryview(buf)
 
 
 def held(data: Any) -> Any:
-    """Return something that several readers can slice: `data` itself if it is bytes, else a memoryview of it."""
+    """Return an object that readers can slice without copying: `data` if it is bytes, else a memoryview of it."""
     return data if type(data) is bytes else memoryview(data)
 
 
@@ -44,12 +44,12 @@ def _bytes_of(view: memoryview) -> bytes:
 
 # A sink that counts bytes instead of storing them.
 #
-# The size of a value is computed by encoding it into this sink, so it always equals the number of encoded bytes.
-# Also, asking for the size of a value that can't be encoded raises an error.
+# The size of a value is computed by encoding it into this sink, so it always equals the number of encoded bytes. If the
+# value can't be encoded, computing its size raises the same error.
 
 
 class ByteCount:
-    """Counts bytes. Has the part of the bytearray interface that writers use: `+=`, `append` and `len()`."""
+    """Counts bytes. Has the bytearray methods that writers use: `+=`, `append` and `len()`."""
 
     __slots__ = ("size",)
 

@@ -1,7 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
 
-Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So there is no fallback if
-the library is missing: the error names the package to install.
+Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So a missing library is an
+error, which names the package to install.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ def _crc32c() -> Any:
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
-    """Return the checksum of earlier bytes followed by `data`. `value` is the checksum of the earlier bytes."""
+    """Return the checksum of earlier bytes followed by `data`, given `value`, the checksum of the earlier bytes."""
     if algorithm == "crc32":
         from zlib import crc32
 

@@ -26,7 +26,7 @@ _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 
 
 class DecompressionError(Exception):
-    """Bytes can't be decompressed, or exceed a limit. Callers catch this and raise an error with the position."""
+    """Raised if bytes can't be decompressed, or exceed a limit. Callers turn it into an error with a position."""
 
     def __init__(self, found: str, expected: str, *, is_limit: bool = False) -> None:
         super().__init__(f"found {found}, expected {expected}")
@@ -41,7 +41,7 @@ def unpack(codec: str, data: Any, limits: Limits) -> bytes:
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress into a buffer that callers must not change, which avoids a copy. Raises DecompressionError."""
+    """Decompress into a buffer that callers must not change. This avoids a copy. Raises DecompressionError."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -65,10 +65,10 @@ class _TooLongError(Exception):
 
 
 def _gunzip(data: Any, most: int) -> bytes:
-    """Decompress all members of gzip data, one after the other.
+    """Decompress gzip data, which may have several members.
 
-    zlib copies the input that a member leaves unused, so it gets the input in small pieces. The first piece of each
-    member is the smallest, because a small file may have thousands of members.
+    At the end of each member, zlib copies the rest of its input, so it gets the input in small chunks. A member's first
+    chunk is the smallest, because even a small file may have thousands of members.
     """
     packed = memoryview(data)
     parts: list[bytes] = []
@@ -93,7 +93,7 @@ def _gunzip(data: Any, most: int) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=31)  # without a name and a time, so that the result is reproducible
+    packer = zlib.compressobj(wbits=31)  # no name and time in the header, so the result is reproducible
     return packer.compress(data) + packer.flush()
 
 
@@ -101,12 +101,12 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the previous ratio plus a margin, because too small a buffer means a second attempt
+    ratio = 4.0  # the last ratio plus a margin: too small a buffer costs a second attempt
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # import it only once, because for small batches an import each time would be noticeable
+        if library is None:  # not imported in each call, which would be slow for small batches
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
@@ -114,7 +114,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # This is the only error that a larger buffer can fix.
+                # A larger buffer helps only against this error.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:
@@ -136,9 +136,8 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Blocks are not linked, because Kafka's own reader does not support that.
-    # Level 0 is the fast mode, which is also Kafka's default.
-    # cramjam's default makes a batch of 1000 records of 100 bytes a fifth smaller, but takes five times as long.
+    # Kafka's own reader does not support linked blocks. Level 0 is the fast mode, which is also Kafka's default. For a
+    # batch of 1000 records of 100 bytes, cramjam's default takes five times as long and saves a fifth of the size.
     packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     packer.compress(data)
     return bytes(packer.finish())
@@ -171,7 +170,7 @@ def _lz4_checksum_at(packed: bytearray) -> int:
 
 
 def _xxh32(data: bytes | bytearray) -> int:
-    """Return the 32-bit xxHash with seed 0 of an lz4 frame header of at most 18 bytes. Source: xxHash specification."""
+    """Return the xxHash32, with seed 0, of an lz4 frame header of at most 18 bytes. Source: xxHash specification."""
     one, two, three, four, five = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
     mask = 0xFFFFFFFF
 
@@ -210,7 +209,7 @@ def _unsnap(data: Any, most: int) -> bytes:
     out = bytearray()
     at = 0
     while at < len(packed):
-        if packed.startswith(_XERIAL, at):  # there may be several streams, one after the other
+        if packed.startswith(_XERIAL, at):  # there may be several streams, each with a header
             if len(packed) - at < len(_XERIAL_HEADER):
                 raise DecompressionError("a truncated Xerial header", "16 bytes")
             at += len(_XERIAL_HEADER)

@@ -1,8 +1,8 @@
 """Types that take arguments, in the tagwire dialect: fixed-size bytes, and numbers or bytes with a semantic.
 
 `bytes[16]` is a type like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
-decimal. It affects only Arrow columns and output for people, but not encoded bytes, Python values or JSON. This module
-is loaded only for specs that use these types.
+decimal. It affects only Arrow columns and output for people, not encoded bytes, Python values or JSON. This module is
+loaded only for specs that use these types.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for 
 
 
 class FixedBytesType(WireType):
-    """bytes of a fixed size, without a length before them. JSON and defaults are standard base64."""
+    """bytes of a fixed size, without a length before them. JSON and defaults are in standard base64."""
 
     __slots__ = ()
     family = "fixed bytes"
@@ -98,7 +98,7 @@ class TimeType(IntegerType):
             try:
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
             except OverflowError:
-                return ""  # a year that Python's datetime does not support
+                return ""  # beyond the years that Python's datetime supports
             return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{digits}Z"
         days, rest = divmod(seconds, 86400)
         clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"
@@ -106,7 +106,7 @@ class TimeType(IntegerType):
 
 
 class DecimalType(BinaryType):
-    """bytes that hold a number of units of 10 ** -scale, in two's complement, most significant byte first.
+    """A decimal number in bytes: an integer number of units of 10 ** -scale, as big-endian two's complement.
 
     Avro and Kafka Connect use the same encoding. `carrier` is the type of the bytes, which may have a fixed size.
     """
@@ -153,15 +153,15 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode a number of units, in the type's fixed size or else in as few bytes as possible.
+        """Encode a number of units: in the type's fixed size, or else in as few bytes as possible.
 
-        Raises OverflowError.
+        Raises OverflowError if the number does not fit.
         """
         size = self.width or (number if number >= 0 else ~number).bit_length() // 8 + 1
         return number.to_bytes(size, "big", signed=True)
 
     def number_of(self, data: Any) -> Decimal:
-        """Decode a number. Raises Unfit if there are no bytes, or if it has more digits than the type allows."""
+        """Decode a number. Raises Unfit for empty bytes, and for a number with more digits than the type allows."""
         from decimal import Decimal
 
         units = int.from_bytes(data, "big", signed=True)
@@ -228,14 +228,14 @@ class DecimalType(BinaryType):
 
 
 def _wide() -> Any:
-    """Return a decimal context that is precise enough for every decimal type."""
+    """Return a decimal context with enough precision for every decimal type."""
     from decimal import Context
 
     return Context(prec=200)
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type for a name with an argument (`bytes[16]`), or a type with a semantic; None if there is none."""
+    """Return the type with this argument (`bytes[16]`) or semantic; None if there is none."""
     from re import fullmatch
 
     if base is None:

@@ -1,8 +1,9 @@
 """The families of wire types, such as integers: how Python handles the values of a type.
 
-A family is a subclass of `WireType`. A type is an instance of a family, and a row of the table in `tagwire.wire.types`.
+A family is a subclass of `WireType`. A type is an instance of its family, and a row of the table in
+`tagwire.wire.types`.
 
-Importing a message loads this module, so rarely needed modules are imported where they are used.
+Importing a message loads this module, so modules that are rarely needed are imported where they are used.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ STRING_MAX: Final = 32767
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # length-limited, because Python refuses to convert thousands of digits
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # limited, because Python refuses to convert thousands of digits
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
 def integer_format(width: int, *, is_signed: bool) -> str:
-    """Return the Arrow format string for integers that are this many bytes wide; "" if there is none."""
+    """Return the Arrow format string for integers of `width` bytes; "" if there is none."""
     format = _FORMATS.get(width, "")
     return format if is_signed else format.upper()
 
@@ -45,7 +46,7 @@ class IntegerType(WireType):
         return f"{self.name} ({self.low} to {self.high})"
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> int:
-        return int(value)  # converts an enum member to an int
+        return int(value)  # converts an enum member to a plain int
 
     def from_json(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
@@ -122,7 +123,9 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """A float in IEEE 754 format. For four bytes, it is rounded to the nearest value, or rejected if out of range."""
+    """A float in IEEE 754 format. A value for a 4-byte float is rounded to the nearest one, or rejected if out of
+    range.
+    """
 
     __slots__ = ()
     family = "floating"
@@ -189,7 +192,7 @@ class FloatingType(WireType):
 
 
 def _nan_of(text: str) -> float | None:
-    """Return the NaN that has these bits, or None if they don't represent a NaN."""
+    """Return the NaN with the bits in this hex string; None if they aren't a NaN."""
     from struct import unpack
 
     try:
@@ -207,7 +210,7 @@ class UuidType(WireType):
     annotation = "UUID"
     annotation_module = "uuid"
     text_form = "22 characters of URL-safe base64"
-    # Computed on access, because `uuid` loads slowly.
+    # A property, because `uuid` loads slowly.
     default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))
     arrow_format = "w:16"
     samples: ClassVar[Any] = property(lambda self: (self.value_of(b"\1".rjust(16, b"\0")),))
@@ -303,7 +306,7 @@ class TextType(WireType):
     def strategy(self) -> Any:
         from hypothesis import strategies
 
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # this codec excludes surrogates
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # excludes surrogates
 
 
 class BinaryType(WireType):

@@ -1,7 +1,7 @@
 """Decode invalid UTF-8 as Java does, for lenient decoding.
 
-Java's decoder and Python's `errors="replace"` replace the same byte sequences by U+FFFD, with one exception: a UTF-16
-surrogate in three bytes (ED A0..BF ..) becomes one U+FFFD in Java, but up to three in Python.
+Java's decoder and Python's `errors="replace"` replace the same byte sequences by U+FFFD, with one exception: for a
+UTF-16 surrogate in three bytes (ED A0..BF ..), Java writes one U+FFFD, Python up to three.
 """
 
 from codecs import register_error
@@ -22,7 +22,7 @@ def _replace(fault: UnicodeError) -> tuple[str, int]:
 
 
 def _surrogate_size(data: bytes) -> int:
-    """Return how many bytes (of up to three that are given) Java would treat as one surrogate."""
+    """Return how many of at most three given bytes Java would replace as one surrogate."""
     if len(data) < 2 or data[0] != 0xED or not 0xA0 <= data[1] <= 0xBF:
         return 0
     return 3 if len(data) == 3 and 0x80 <= data[2] <= 0xBF else 2

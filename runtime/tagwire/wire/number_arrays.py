@@ -1,6 +1,6 @@
-"""Arrays of fixed-width numbers, for straight-line serializers. One `struct` call reads or writes all elements.
+"""Arrays of fixed-width numbers, for generated serializers. One `struct` call reads or writes all elements.
 
-For short arrays, there is a prebuilt format for each count, because making a format takes longer than using it.
+For short arrays, a `struct` format is prebuilt for each count, because making a format takes longer than using it.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _TABLE_SIZE: Final = 0x80
 
 
 class FixedArray:
-    """Reads and writes arrays of one fixed-width number type. For short arrays, the `struct` formats are prebuilt."""
+    """Reads and writes arrays of one fixed-width number type."""
 
     __slots__ = ("_code", "packers", "unpackers", "width")
 
@@ -44,7 +44,7 @@ class FixedArray:
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
         """Read `count` numbers at `pos`; return them and the position after them."""
         end = pos + self.width * count
-        # Check before making a format for this count, because an attacker could send a huge one.
+        # Check before making a `struct` format for this count, which may come from an attacker and be huge.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -52,17 +52,17 @@ class FixedArray:
         return Struct(f">{count}{self._code}").unpack_from(buf, pos), end
 
     def put(self, out: bytearray, values: Sequence[Any] | None) -> None:
-        """Append an int32 count and numbers."""
+        """Append an array of numbers with an int32 count."""
         put_count(out, values)
         out += self._packed(values)
 
     def put_compact(self, out: bytearray, values: Sequence[Any] | None) -> None:
-        """Append a compact count and numbers."""
+        """Append an array of numbers with a compact count."""
         put_compact_count(out, values)
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # don't use `len`, which a subclass may override
+        numbers = tuple(values)  # subclasses may override `len`
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 
@@ -73,7 +73,9 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type. It is made on first use, which takes about 50 us."""
+    """Return the reader and writer for arrays of a number type. Making it takes about 50 us, so this is done on first
+    use.
+    """
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]
@@ -81,10 +83,10 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of everything except numbers, for straight-line serializers. One call reads or writes all elements.
+# Arrays of other types than numbers, for generated serializers. One call reads or writes all elements.
 #
-# Readers take the number of elements, and return them together with the position after them.
-# As in `scalars`, errors have no position, and no function returns a smaller position than it was given.
+# Readers take the number of elements, and return the elements and the position after them. As in `scalars`, errors have
+# no position, and no function returns a smaller position than it was given.
 
 T = TypeVar("T")
 
@@ -112,7 +114,7 @@ def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
 
 
 def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
-    """Append booleans without a count."""
+    """Append booleans. The caller has written their count."""
     out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
@@ -125,7 +127,7 @@ def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]
 
 
 def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
-    """Append UUIDs without a count."""
+    """Append UUIDs. The caller has written their count."""
     for value in values:
         out += uuid_bytes(value)
 
@@ -161,13 +163,13 @@ def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, .
 
 
 def put_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with int16 lengths, without a count."""
+    """Append strings with int16 lengths. The caller has written their count."""
     for value in values:
         put_string(out, value)
 
 
 def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with compact lengths, without a count."""
+    """Append strings with compact lengths. The caller has written their count."""
     for value in values:
         put_compact_string(out, value)
 
@@ -197,13 +199,13 @@ def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[t
 
 
 def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with int32 lengths, without a count."""
+    """Append byte strings with int32 lengths. The caller has written their count."""
     for value in values:
         put_binary(out, value)
 
 
 def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with compact lengths, without a count."""
+    """Append byte strings with compact lengths. The caller has written their count."""
     for value in values:
         put_compact_binary(out, value)
 
@@ -215,9 +217,9 @@ _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with int32 counts at `pos`; return them and the position after.
+    """Read `count` arrays with int32 counts at `pos`; return them and the position after them.
 
-    `read` reads the elements of an array.
+    `read` reads the elements of one array.
     """
     arrays = []
     for _ in range(count):
@@ -230,9 +232,9 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with compact counts at `pos`; return them and the position after.
+    """Read `count` arrays with compact counts at `pos`; return them and the position after them.
 
-    `read` reads the elements of an array.
+    `read` reads the elements of one array.
     """
     arrays = []
     for _ in range(count):
@@ -243,6 +245,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays without a count of them. `put` appends one array."""
+    """Append arrays, each with `put`. The caller has written their number."""
     for value in values:
         put(out, value)

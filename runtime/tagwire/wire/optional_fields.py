@@ -1,4 +1,4 @@
-"""The draft dialect's buffer of optional fields, for straight-line serializers.
+"""The draft dialect's buffer of optional fields, for generated serializers.
 
 Source: the first draft of KIP-482. The buffer has entries of length, tag (uint16) and value, in ascending order of
 tags; a length of zero ends it. The draft leaves two questions open: whether lengths are zig-zag or plain varints, and
@@ -26,9 +26,10 @@ class OptionalFieldsBuffer:
         self._tag_bytes = 2 if counts_tag else 0
 
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-        """Return the entry at `pos`: its tag, which must be above `last`, and the end and start of its value.
+        """Return the tag, value end and value start of the entry at `pos`. The tag must be above `last`, the previous
+        tag.
 
-        At the end of the buffer, return tag -1 and, twice, the position after the buffer.
+        At the end of the buffer, return -1 and, twice, the position after the buffer.
         """
         size = buf[pos]
         pos += 1
@@ -48,7 +49,7 @@ class OptionalFieldsBuffer:
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
-        """Read a buffer of fields that are all unknown. Returns them and the position after the buffer."""
+        """Read a buffer of unknown fields only; return the fields by tag and the position after the buffer."""
         if buf[pos] == 0:
             return NO_TAGS, pos + 1
         unknown: dict[int, bytes] = {}
@@ -67,13 +68,13 @@ class OptionalFieldsBuffer:
     ) -> None:
         """Append a buffer with the `known` fields, which are in tag order, and the unknown fields.
 
-        `known_tags` are all tags that the version has.
+        `known_tags` are all tags that the version has; an unknown field with one of them raises UnwritableValue.
         """
         fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:
             size = len(data) + self._tag_bytes
             if size == 0:
-                raise UnwritableValue  # a zero would mark the end of the buffer
+                raise UnwritableValue  # a length of zero would end the buffer
             out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
             out += tag.to_bytes(2, "big")
             out += data

@@ -1,4 +1,4 @@
-"""Rules that involve several fields, for straight-line code, which only needs to know whether one is broken."""
+"""Rules that involve several fields, for generated serializers, which need to know only whether a rule is broken."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Return whether a union is broken: several alternatives are set, or none is and no unknown tag may be one."""
+    """Return whether a union is broken: several alternatives are set, or none although there are no unknown tags."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 
 
 def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
-    """Return whether any two elements have the same values in these attributes."""
+    """Return whether two elements have equal values in all the attributes `keys`."""
     if elements is None:
         return False
     all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]

@@ -1,15 +1,15 @@
-"""The building blocks of straight-line serializers: functions that read or write a single value.
+"""The building blocks of generated serializers: functions that read or write a single value.
 
 Arrays are in `number_arrays`, but the functions for their counts are here.
 
-The functions work on `bytes` and a position, or on a growing `bytearray`. They check everything that could go wrong
-unnoticed, and raise `UnreadableBytes` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without a position:
-the serializer then lets the interpreter process the same bytes or value again, to report the position. So successful
-calls need no bookkeeping.
+The functions work on `bytes` and a position, or append to a `bytearray`. They check everything that could otherwise go
+wrong unnoticed, and raise `UnreadableBytes` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without a
+position: the serializer then lets the interpreter process the same bytes or value again, to report the position. So
+successful calls need no bookkeeping.
 
-Positions only grow, so strings need no separate bounds check: a slice past the end is short, and the next read, or the
-last comparison of the position with the length, rejects it. So no function here may return a smaller position than it
-was given.
+Strings need no bounds check of their own: a slice past the end is too short, and the next read, or the final comparison
+of the position with the length, fails. This requires that positions only grow: no function here may return a smaller
+position than it was given.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class UnreadableBytes(ValueError):
-    """Raised by a fast path for bytes that it rejects. The interpreter then finds the reason and the position."""
+    """Raised by a fast path for invalid bytes. The interpreter then finds the reason and the position."""
 
 
 class UnwritableValue(ValueError):
-    """Raised by a fast path for a value that it rejects. The interpreter then finds the reason and the path."""
+    """Raised by a fast path for an invalid value. The interpreter then finds the reason and the path."""
 
 
 class _New(Protocol):
@@ -47,8 +47,8 @@ BOOLEANS: Final = (False, True)
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
 """Bytes by boolean; any other value raises KeyError."""
 
-# A UUID does not allow setting attributes, so set its slots directly.
-# This takes only a third of the time that its constructor takes.
+# A UUID's attributes can't be assigned, so set its slots. This takes only a third of the time that the constructor
+# takes.
 _set_int = cast(Any, UUID).int.__set__
 _set_is_safe = cast(Any, UUID).is_safe.__set__
 _UNKNOWN_SAFETY = SafeUUID.unknown
@@ -64,7 +64,7 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def uuid_bytes(value: UUID) -> bytes:
-    """Return the 16 bytes of a UUID. Other objects with an attribute `bytes`, of any length, are rejected."""
+    """Return the 16 bytes of a UUID. Raises UnwritableValue for any other object, even one with an attribute `bytes`."""
     if not isinstance(value, UUID):
         raise UnwritableValue
     return value.int.to_bytes(16, "big")
@@ -85,7 +85,8 @@ def check_null_length(length: int) -> None:
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """Read the rest of a varint whose first byte is `first` (0x80 or more); return its value and the position after it.
 
-    Rejects a varint that is above 2^31 - 1, or longer than needed (a long zero would be mistaken for null).
+    Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a long zero would be mistaken
+    for null).
     """
     value = first & 0x7F
     for shift in (7, 14, 21, 28):
@@ -100,7 +101,7 @@ def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
 
 
 def string_length(buf: bytes, pos: int, first: int) -> tuple[int, int]:
-    """Like `uvarint`, but read a compact length (n + 1), of a string that may have at most 32767 bytes."""
+    """Read a compact length (n + 1) of a string, which is at most 32767 bytes. Otherwise like `uvarint`."""
     value, pos = uvarint(buf, pos, first)
     if value > STRING_MAX + 1:
         raise UnreadableBytes
@@ -112,12 +113,12 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the int32 count of an array. Rejects anything but a tuple or list; a str would be counted in letters."""
+    """Append an array's int32 count. Rejects all but tuples and lists, such as a str, whose letters would be counted."""
     out += _pack_int32(_count(values))
 
 
 def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append the compact count of an array, which must be a tuple or a list."""
+    """Append an array's compact count. Rejects all but tuples and lists."""
     _put_compact_length(out, _count(values))
 
 
@@ -127,7 +128,7 @@ def _count(values: Any) -> int:
         return len(values)
     if not issubclass(kind, (tuple, list)):
         raise UnwritableValue
-    return sum(1 for _ in values)  # don't use `len`, which a subclass may override
+    return sum(1 for _ in values)  # subclasses may override `len`
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:
@@ -138,7 +139,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 
 
 def required(value: T | None) -> T:
-    """Return `value`. Rejects None, which the field does not allow in this version."""
+    """Return `value`. Raises UnwritableValue for None."""
     if value is None:
         raise UnwritableValue
     return value
@@ -160,7 +161,7 @@ def put_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_string(out: bytearray, value: str | None) -> None:
-    """Append an int16 length and UTF-8, or -1 for None."""
+    """Append a string with its int16 length. None is a length of -1."""
     if value is None:
         out += b"\xff\xff"
     else:
@@ -183,7 +184,7 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
-    """Append a compact length and UTF-8, or 0 for None."""
+    """Append a string with its compact length. None is a length of 0."""
     if value is None:
         out.append(0)
     else:
@@ -196,13 +197,13 @@ Binary = bytes | bytearray | memoryview
 
 
 def binary(value: Binary) -> Binary:
-    """Return an equivalent of `value` whose `len()` is its number of bytes. TypeError if it has no buffer of bytes."""
-    # Needed because `bytearray +=` accepts any iterable of ints, and `len()` of a view counts its items, not bytes.
+    """Return `value` in a form whose `len()` is its number of bytes. Raises TypeError if it is not bytes-like."""
+    # Needed because `bytearray +=` accepts any iterable of ints, and `len()` of a memoryview counts items, not bytes.
     return value if type(value) is bytes else memoryview(value).cast("B")
 
 
 def put_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes, preceded by their int32 length."""
+    """Append bytes with their int32 length."""
     if value is None:
         raise UnwritableValue
     data = binary(value)
@@ -211,7 +212,7 @@ def put_binary(out: bytearray, value: Binary | None) -> None:
 
 
 def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes, preceded by their int32 length. None is a length of -1."""
+    """Append bytes with their int32 length. None is a length of -1."""
     if value is None:
         out += b"\xff\xff\xff\xff"
     else:
@@ -219,7 +220,7 @@ def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
 
 
 def put_compact_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes, preceded by their compact length."""
+    """Append bytes with their compact length."""
     if value is None:
         raise UnwritableValue
     data = binary(value)
@@ -228,7 +229,7 @@ def put_compact_binary(out: bytearray, value: Binary | None) -> None:
 
 
 def put_nullable_compact_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes, preceded by their compact length. None is a length of 0."""
+    """Append bytes with their compact length. None is a length of 0."""
     if value is None:
         out.append(0)
     else:

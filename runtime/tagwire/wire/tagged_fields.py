@@ -1,4 +1,4 @@
-"""Tagged fields at the end of a struct, for straight-line serializers.
+"""Tagged fields at the end of a struct, for generated serializers.
 
 Source: KIP-482. A section has a count, and then the tag, size and data of each field, in ascending order of tags.
 Unknown fields are kept as bytes, by tag, and are written again in tag order.
@@ -12,7 +12,7 @@ from tagwire.wire.varint import UVARINT_MAX, put_uvarint
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-    """Return the tag at `pos`, which must be above `last`, and the end and start of its data."""
+    """Return the tag, data end and data start of the field at `pos`. The tag must be above `last`, the previous tag."""
     tag = buf[pos]
     pos += 1
     if tag >= 0x80:
@@ -28,7 +28,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a section in which all tags are unknown. `first` is the first byte of its count, which is not 0."""
+    """Read a section of unknown fields only. `first` is the first byte of its count, which is not 0."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)
@@ -44,7 +44,7 @@ def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
 def merged_fields(
     known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
 ) -> list[tuple[int, Binary]]:
-    """Return all tagged fields, both known and unknown, in tag order."""
+    """Return known and unknown tagged fields together, in tag order. Raises UnwritableValue for invalid unknown tags."""
     if not isinstance(unknown, Mapping):
         raise UnwritableValue
     for tag in unknown:
@@ -61,7 +61,7 @@ def put_tags(
 ) -> None:
     """Append a section with the `known` fields, which are in tag order, and the unknown fields.
 
-    `known_tags` are all tags that the version has.
+    `known_tags` are all tags that the version has; an unknown field with one of them raises UnwritableValue.
     """
     fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))

@@ -1,6 +1,6 @@
 """The primitive wire types: one table with a row for each.
 
-Everything that depends on a primitive (layouts, serializers, tracer, JSON, the generator's annotations and default
+Everything that depends on a primitive (layouts, serializers, traces, JSON, the generator's annotations and default
 rules) uses its row, so to add a type, add a row. The class of a row is its family, which handles the values
 (`tagwire.wire.families`). Sources: the table of Kafka's protocol guide for the fixed types, KIP-482 for the unsigned
 varint lengths.
@@ -19,7 +19,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
+# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -34,7 +34,7 @@ def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
 
 
 class _WireTypes(dict[str, WireType]):
-    """The wire types by name. Types with an argument, such as bytes[16], are made when they are first looked up."""
+    """The wire types by name. Types with an argument, such as bytes[16], are created on first lookup."""
 
     def __missing__(self, name: str) -> WireType:
         found = wire_type(name)
@@ -68,7 +68,7 @@ _with_arguments: Final[dict[tuple[str, str], WireType]] = {}
 
 
 def wire_type(name: str, semantic: str = "") -> WireType | None:
-    """Return the wire type for a name in a spec, with or without a semantic; None if there is none. Cached."""
+    """Return the wire type for a name in a spec, with the semantic if one is given; None if there is none. Cached."""
     row = WIRE_TYPES.get(name)
     if row is not None and not semantic:
         return row

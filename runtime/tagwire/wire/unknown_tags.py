@@ -1,4 +1,4 @@
-"""The empty mapping of unknown tagged fields. It has its own small module, because every data class needs it."""
+"""The empty mapping of unknown tagged fields. It has a small module of its own, because every data class imports it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """UUIDs as defaults, without importing `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a package and a message together, but most programs only read
-UUIDs from bytes, or don't use any.
+Importing `uuid` takes longer than importing a package and a message together, and most programs only read UUIDs from
+bytes, or use none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultUuid:
-    """The type of `DEFAULT_UUID`, which gives it a readable `repr`."""
+    """The type of `DEFAULT_UUID`, which has a readable `repr`."""
 
     __slots__ = ()
 
@@ -26,12 +26,12 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`; but if it is DEFAULT_UUID, the UUID with the number `default`."""
+    """Return `value`, or the UUID with the number `default` if the value is DEFAULT_UUID."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 
 def default_uuid(number: int) -> UUID:
-    """Return the UUID that has this number."""
+    """Return the UUID with this number."""
     from uuid import UUID
 
     return UUID(int=number)

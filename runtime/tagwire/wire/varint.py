@@ -39,7 +39,7 @@ def put_uvarint(out: bytearray, value: int) -> None:
 
 
 def read_uvarint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read the varint at `pos`, which may be longer than needed; return its value and the position after it.
+    """Read a varint at `pos`, even one longer than needed; return its value and the position after it.
 
     Raises IndexError if the bytes end, and ValueError if the varint has more than `size` bytes.
     """

@@ -3,14 +3,14 @@
 A type handles everything that depends on its family: bytes, JSON, defaults in specs, Arrow columns, samples and
 Hypothesis strategies. `WireType` has the default behavior.
 
-Importing a message loads this module, so rarely needed modules are imported where they are used.
+Importing a message loads this module, so modules that are rarely needed are imported where they are used.
 """
 
 from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Type checkers assume that this name is true. Importing it from `typing` would take longer than all of tagwire's core.
+# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow. Has either a reason, or the expected type and the value."""
+    """Raised for a value that the type does not allow, with a reason, or with the expected type and the value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -27,7 +27,9 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the error message, which is shown after the field's path. `got` describes the value, or hides it."""
+        """Return the error message to show after the field's path. `got` describes a value, or hides it if it is
+        sensitive.
+        """
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
@@ -93,11 +95,11 @@ class WireType:
 
     @property
     def label(self) -> str:
-        """The type's name and semantic, as shown in traces, docs and findings."""
+        """The type's name and semantic, as shown in traces and documentation."""
         return self.name
 
     def name_of(self, value: Any) -> str:
-        """Return the name of a value; "" if values of this type have no names."""
+        """Return the name of an enum value; "" if values of this type have no names."""
         return ""
 
     @property
@@ -108,19 +110,21 @@ class WireType:
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert raw data (the result of `struct`, or the bytes after a length) to a value. Raises Deviation."""
+        """Convert what `struct` returned, or the bytes after a length, to a value. Raises Deviation for noncanonical
+        bytes.
+        """
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Return the values in an array's bytes, and the offset after the array. Called by generated code."""
+        """Convert the raw values of an array, given with the offset after the array. Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
-        """Convert a value to the argument for `struct`, or to bytes.
+        """Convert a value to the argument for `struct`, or to bytes. Raises ValueError (often Unfit), TypeError or
+        KeyError.
 
-        Raises ValueError (often Unfit), TypeError or KeyError.
-
-        `struct` pads or cuts bytes to a fixed width, so families with fixed-width bytes must reject other lengths here.
+        `struct` pads or truncates bytes to a fixed width, so families with fixed-width bytes must reject other lengths
+        here.
         """
         return value
 
@@ -134,20 +138,20 @@ class WireType:
         return tuple([self.value_of(raw) for (raw,) in iter_unpack(f">{self.code}", buf[pos:end])]), end
 
     def put_many(self, out: bytearray, values: Sequence[Any]) -> None:
-        """Append fixed-width values without a count. Raises the errors of `raw_of` and `struct`."""
+        """Append fixed-width values without a count. Raises the errors of `raw_of` and of `struct.pack`."""
         from struct import pack
 
         for value in values:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """Return a remark to show next to a value in output for people; "" if there is nothing to say."""
+        """Return a readable meaning to show next to a value; "" if the value alone says enough."""
         return ""
 
     # ------------------------------------------------------------ JSON
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
-        """Return a value in the JSON form that messages use: a bool, a number or a string."""
+        """Return a value in the JSON form of messages: a bool, a number or a string."""
         return value
 
     def from_json(self, value: Any) -> Any:
@@ -157,25 +161,25 @@ class WireType:
     # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
-        """Parse a default in a spec. Raises ValueError for a string that does not match `text_form`."""
+        """Parse the string that a spec gives as a default. Raises ValueError if it does not match `text_form`."""
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """Return the canonical form of a default in a spec."""
+        """Return the canonical form of the string that a spec gives as a default."""
         return text
 
     def holds(self, value: object) -> bool:
-        """Return whether a default has the Python type that this type's values have. Its range is not checked."""
+        """Return whether a default has the right Python type. Whether it is in range is not checked."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis
 
     def to_arrow(self, value: Any) -> Any:
-        """Convert a value to the form that pyarrow takes."""
+        """Convert a value to the form that pyarrow expects."""
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """Convert a value that pyarrow returned."""
+        """Convert a value from the form that pyarrow returns."""
         return value
 
     def strategy(self) -> Any:

@@ -1,12 +1,12 @@
 """A mock peer: a server for tests with scripted answers, made from the messages of any protocol.
 
-    MockPeer(registry)                   the peer; Kafka's messages by default
-    peer.on(MetadataRequest).reply(...)  a message, a function of the request, a sequence of them
-    Reply(message, delay=1, cut_at=7)    an answer with faults
-    with peer.running() as address       on a socket, in its own thread
-    async with peer.serving() as address on a socket, in the running event loop
-    peer.connect()                       without a socket: bytes in, actions out
-    peer.requests, peer.assert_received  the received requests
+    MockPeer(registry)                    a peer; the default is Kafka's messages
+    peer.on(MetadataRequest).reply(...)   answers requests with a message, a function, or one of a list
+    Reply(message, delay=1, cut_at=7)     an answer with injected faults
+    with peer.running() as address        run on a socket, in its own thread
+    async with peer.serving() as address  run on a socket, in the running event loop
+    peer.connect()                        connect without a socket: bytes in, actions out
+    peer.requests, peer.assert_received   the received requests
 
 The peer is for tests and is not a broker: it has no state apart from its script. See docs/mock-peer.md.
 """

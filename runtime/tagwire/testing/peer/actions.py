@@ -1,25 +1,25 @@
-"""The actions of a connection. The owner of the socket carries them out in order, or a test inspects them.
+"""The actions of a connection, such as "send these bytes". The owner of the socket carries them out in order.
 
-Actions are plain values, so testing a delay needs no clock, and a truncated frame is just shorter, before a `Close`.
+Actions are plain values, so tests can check delays and truncated frames without a clock or a socket.
 """
 
 from typing import NamedTuple, TypeAlias
 
 
 class Send(NamedTuple):
-    """Write these bytes at once, without collecting more."""
+    """Send these bytes at once, in a write of their own."""
 
     data: bytes
 
 
 class Wait(NamedTuple):
-    """Do nothing for this time. Later actions wait too, as a broker answers in order."""
+    """Wait before the next action. Later answers wait as well, because a broker answers in order."""
 
     seconds: float
 
 
 class Close(NamedTuple):
-    """Write everything sent before, then close the connection. Always the last action."""
+    """Close the connection after all bytes have been sent. Always the last action."""
 
 
 Action: TypeAlias = Send | Wait | Close

@@ -18,7 +18,7 @@ Expected = Message | type[Message]
 
 
 def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """Implement `MockPeer.assert_received` and, with `times=0`, `assert_not_received`."""
+    """Implement `MockPeer.assert_received`, and `assert_not_received` (`times` is 0)."""
     __tracebackhide__ = True
     requests = journal.requests
     found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
@@ -35,7 +35,7 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
-    """Return lines about the requests of the expected class: how each one differs, the most similar ones first."""
+    """Return lines that show how the received requests of the expected class differ, the most similar requests first."""
     with showing_sensitive():  # test data is not secret
         compared = [
             (list(differences(expected, each.message)), each)
@@ -69,7 +69,7 @@ def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
 
 
 def check_number(journal: Journal, cls: type[Message], found: list[Received], number: int, when: str) -> None:
-    """Assert that at least `number` requests of a class were found."""
+    """Assert that `found` has at least `number` requests."""
     __tracebackhide__ = True
     if len(found) < number:
         text = f"{count(len(found), cls.NAME)} received {when}; {number} expected"
@@ -86,7 +86,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: Problem) -> BaseException | None:
-    """Return the exception behind a problem if it comes from the test's script, else None: the text says enough."""
+    """Return a problem's exception if the test's script raised it, else None: tagwire's own errors need no traceback."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 
@@ -102,7 +102,7 @@ def _name(expected: Expected) -> str:
 
 
 def _summary(journal: Journal) -> list[str]:
-    """Return lines that list all received requests, grouped by connection, and the problems."""
+    """Return lines that list all received requests by connection, and the problems."""
     connections: dict[int, list[str]] = {}
     for each in journal.requests:
         connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
@@ -118,7 +118,7 @@ MISSING: Final = object()
 
 
 class Difference(NamedTuple):
-    """A field whose value differs. An element that only one side has is shown as "nothing" on the other."""
+    """A field whose value differs. If only one side has an element, the other side's value is "nothing"."""
 
     path: str
     expected: str
@@ -132,7 +132,7 @@ Pairs = Callable[[Sequence[Any], Sequence[Any], Sequence[str]], Iterable[tuple[A
 def by_position(
     expected: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()
 ) -> Iterable[tuple[Any, Any]]:
-    """Pair the elements that have the same index."""
+    """Pair array elements by index. The shorter array is padded with MISSING."""
     return zip_longest(expected, received, fillvalue=MISSING)
 
 
@@ -140,7 +140,7 @@ def differences(
     expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = (),
     are_equal: Callable[[Any, Any], bool] = same,
 ) -> Iterator[Difference]:  # fmt: skip
-    """Yield the fields in which two messages or values differ, as deep as possible, in order. Secrets are hidden."""
+    """Yield the innermost fields in which two messages or values differ, in field order. Secrets are hidden."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
         key_names = {row.name: row.unique for row in expected.FIELDS}
@@ -168,7 +168,7 @@ def _text(value: object) -> str:
 
 
 def difference_lines(found: list[Difference]) -> list[str]:
-    """Return lines that show the differences in aligned columns, at most a dozen."""
+    """Format differences as lines with aligned columns, at most a dozen."""
     width = max((len(each.path) for each in found[:_MOST]), default=0)
     lines = [f"{each.path:<{width}}  expected {each.expected}, received {each.received}" for each in found[:_MOST]]
     if len(found) > _MOST:

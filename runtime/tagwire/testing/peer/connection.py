@@ -44,7 +44,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # the exception is also stored in `error`, which is handled below
+        with suppress(UnusableConnectionError):  # `error` has this exception too, and is handled below
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -55,7 +55,9 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return the answers that were held back, and a `Close`, because there will be no more requests."""
+        """Return all held answers and a `Close`. Called when the client has closed its side, so nothing else can
+        release them.
+        """
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
@@ -86,13 +88,13 @@ class PeerConnection:
         try:
             reply = self._peer.reply_to(request)
             made = actions_of(reply, frame_of(reply, asked, self._server))
-        except Exception as error:  # any exception that the script raises must reach the test
+        except Exception as error:  # whatever the script raises must reach the test
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions that are due: for this answer, and for held answers that waited only for this one."""
+        """Return the actions for this answer, and for held answers (`Reply.behind`) that it was the last to hold up."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

@@ -49,7 +49,7 @@ class Received:
 
     @property
     def place(self) -> str:
-        """Where the request was received: connection, number and byte position, as text."""
+        """The connection, request number and byte position, as text for error messages."""
         return f"connection {self.connection}, request {self.index}, byte {self.offset}"
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Received:
 
 
 class Problem(NamedTuple):
-    """An error that kept the peer from answering, so it closed the connection; or an error that a callback raised."""
+    """An error that a callback raised, or one that kept the peer from answering, so that it closed the connection."""
 
     text: str
     connection: int
@@ -73,7 +73,7 @@ class Problem(NamedTuple):
 
 
 class Journal:
-    """All requests and problems of a peer. Thread-safe."""
+    """All requests that a peer received, and its problems. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -87,24 +87,24 @@ class Journal:
 
     @property
     def requests(self) -> list[Received]:
-        """A copy of the list of requests so far."""
+        """The requests so far, in a new list."""
         with self._changed:
             return [*self._requests]
 
     @property
     def problems(self) -> list[Problem]:
-        """A copy of the list of problems so far."""
+        """The problems so far, in a new list."""
         with self._changed:
             return [*self._problems]
 
     def new_connection(self) -> int:
-        """Return the number of a new connection."""
+        """Return the number of a new connection, counted from 1."""
         with self._changed:
             self._connections += 1
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` returns when it is called with the request's number."""
+        """Call `make` with the request's number, and add the request that it returns."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -115,7 +115,7 @@ class Journal:
         return request
 
     def add_problem(self, problem: Problem) -> None:
-        """Add a problem. It also ends any `wait`."""
+        """Add a problem. This ends every `wait`."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
@@ -133,9 +133,9 @@ class Journal:
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Wait for `number` requests of a class, and return its requests.
+        """Wait until `number` requests of a class have been received, and return all requests of that class.
 
-        Also ends at a problem, or after `timeout` seconds.
+        Returns early at a problem, or after `timeout` seconds.
         """
         end = time.monotonic() + timeout
         with self._changed:
@@ -148,7 +148,9 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback and return its exception, if any. The caller records that, so the connection can go on."""
+    """Call a callback and return its exception, or None. The connection continues, and the caller records the
+    exception.
+    """
     try:
         if callback is not None:
             callback(value)
@@ -158,4 +160,4 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class PeerError(TagwireError):
-    """A script can't be run, or a peer is used in a way that it doesn't support."""
+    """Raised if a script can't be run, or if a peer is used in a way that it does not support."""

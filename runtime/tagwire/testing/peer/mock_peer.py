@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class MockPeer:
-    """A peer with scripted answers; `registry` defaults to Kafka's messages.
+    """A peer with scripted answers. `registry` defaults to Kafka's messages.
 
-    `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client asks for the peer's versions
-    (Kafka's ApiVersionsRequest), they are those of the APIs that have rules.
+    `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client requests the peer's versions
+    (Kafka's ApiVersionsRequest), the peer announces the versions of the APIs that have rules.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class MockPeer:
         when: Callable[[Received], object] | None = None,
         times: int | None = None,
     ) -> Rule:
-        """Return a rule for requests of this class, name or API key. It becomes active when you call its `reply`.
+        """Return a rule for requests of this class, name or API key. Call its `reply` to activate it.
 
-        The rule answers at most `times` requests: those in one of the `versions` and for which `when(request)` is true.
-        The default versions are those in which both request and response are stable. If several rules match, the latest
-        one answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a request, or if no request
-        can match the rule.
+        The rule answers requests in one of the `versions` for which `when(request)` is true, but at most `times`
+        requests. By default, `versions` are those in which both request and response are stable. If several rules
+        match, the latest rule answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a
+        request, or if no request can match the rule.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
@@ -90,9 +90,9 @@ class MockPeer:
         )
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
-        """Announce these versions of an API, whatever rules there are. "none" hides the API.
+        """Announce these versions of an API instead of those that have rules. "none" hides the API.
 
-        A request in another version is rejected. Raises the same errors as `on`.
+        Requests in other versions are rejected. Raises the same errors as `on`.
         """
         __tracebackhide__ = True
         cls, _ = self.api(request)
@@ -147,7 +147,7 @@ class MockPeer:
     # ------------------------------------------------------------ connections
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
-        """Return a connection without a socket. `address` is the one that the client thinks it is connected to."""
+        """Return a connection without a socket. `address` is the address that the client believes to be connected to."""
         return PeerConnection(self, self.journal.new_connection(), Address(*address))
 
     def serving(
@@ -214,7 +214,7 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that such requests were received in this order. There may be others in between.
+        """Assert that such requests were received in this order, perhaps with other requests in between.
 
         Raises AssertionError.
         """

@@ -33,7 +33,7 @@ _PAUSE: Final = 0.005
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    With neither a message nor `raw`, no bytes are sent: the request gets no answer, like a ProduceRequest with acks 0.
+    Without a message and `raw`, no bytes are sent, as Kafka sends no answer to a ProduceRequest with acks 0.
     """
 
     message: Message | None = None
@@ -67,7 +67,7 @@ class Reply:
             value = getattr(self, name)
             if not is_fit(value):
                 raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
-        # A range is kept as a range, because it may be too long to expand.
+        # A range stays a range, because it may be too long for a tuple.
         object.__setattr__(self, "split_at", _ascending(self.split_at))
 
     @property
@@ -127,7 +127,7 @@ AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer |
 
 
 def as_reply(answer: object) -> Reply:
-    """Return the answer as a `Reply`. Raises PeerError if it is not something to answer with."""
+    """Return the answer as a `Reply`. Raises PeerError for anything that can't be an answer."""
     __tracebackhide__ = True
     if isinstance(answer, Reply):
         return answer
@@ -159,7 +159,7 @@ def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
 
 
 def actions_of(reply: Reply, frame: bytes) -> list[Action]:
-    """Return the actions that send an encoded answer, with its faults."""
+    """Return the actions that send a frame with the faults of its reply."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
     places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
@@ -174,10 +174,10 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
 
 
 def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
-    """Return the answer as a Reply that has these faults in addition to its own."""
+    """Return the answer as a `Reply` with these faults added."""
     __tracebackhide__ = True
     reply = as_reply(answer)
     try:
         return replace(reply, **faults) if faults else reply
     except PeerError as error:
-        raise error.with_traceback(None) from None  # hides the traceback inside dataclasses
+        raise error.with_traceback(None) from None  # drop the traceback of the dataclass constructor

@@ -1,6 +1,6 @@
-"""The rules of a mock peer. Each says which requests it answers, and how.
+"""The rules of a mock peer. Each rule specifies which requests it answers, and how.
 
-`peer.on(...)` makes a rule, and `reply` activates it. If several rules match, the latest one answers, so a test can
+`peer.on(...)` makes a rule, and `reply` activates it. If several rules match, the latest rule answers, so a test can
 override the rules of its fixtures.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rule:
-    """Says how to answer certain requests of one API. Made by `MockPeer.on`."""
+    """The answers to certain requests of one API. Made by `MockPeer.on`."""
 
     def __init__(
         self,
@@ -44,9 +44,10 @@ class Rule:
         self._answers: Sequence[Any] = ()
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
-        """Answer with a response, a `Reply`, None (no answer), or a function that gets the request and returns one.
+        """Set the answer: a response, a `Reply`, None (no answer), or a function that takes the request and returns one
+        of these.
 
-        A list or tuple has one answer per request, in order; the last one is repeated. `faults` are arguments of
+        A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of
         `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
         a rule that already has answers.
         """
@@ -60,7 +61,7 @@ class Rule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: there is no fault {unknown[0]!r}; expected one of {known}")
-        with_faults(None, faults)  # check the faults now, as answer functions are called only later
+        with_faults(None, faults)  # report invalid faults now: a function that makes an answer runs later
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
@@ -68,7 +69,7 @@ class Rule:
         return self
 
     def matches(self, request: Received) -> bool:
-        """Return whether the rule answers this request. Exceptions that `when` raises are not caught."""
+        """Return whether the rule answers this request. An exception raised by `when` is passed on."""
         if type(request.message) is not self.request or request.version not in self.versions:
             return False
         if self.times is not None and len(self.requests) >= self.times:
@@ -76,7 +77,7 @@ class Rule:
         return self._when is None or bool(self._when(request))
 
     def answer(self, request: Received) -> Reply:
-        """Count a request, and return its answer. Exceptions that an answer function raises are not caught."""
+        """Count a request and return its answer. An exception raised by an answer function is passed on."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         reply: Reply = answer(request)
@@ -92,7 +93,7 @@ class Rule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # A class is callable too, but as an answer it is a mistake: an instance was meant.
+        # A class is callable, too, but as an answer it must be a mistake for an instance.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message

@@ -1,6 +1,6 @@
-"""A mock peer on sockets: an asyncio server that passes bytes to connections, and carries out the resulting actions.
+"""A mock peer on sockets: an asyncio server that passes bytes to connections and carries out the resulting actions.
 
-All decisions are made in `connection`. This module does only what needs a socket: reading, writing, waiting and
+All decisions are made in `connection`. This module only does what needs a socket: reading, writing, waiting and
 closing. By default it listens only on loopback, because a mock peer answers anyone.
 """
 
@@ -39,7 +39,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        # In Python 3.11, asyncio's streams report a cancelled callback as an error.
+        # In Python 3.11, asyncio's streams log an error if this callback is cancelled.
         with suppress(asyncio.CancelledError):
             await _serve(peer, reader, writer)
         tasks.discard(task)
@@ -77,13 +77,13 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        # Abort, because a client that doesn't read its answers would prevent the server from stopping.
+        # Abort: waiting for a client that doesn't read its answers could block the server forever.
         writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
 
 class _Waiting:
-    """A queue of actions that have not been carried out yet."""
+    """A queue of actions to carry out."""
 
     def __init__(self) -> None:
         self.actions: asyncio.Queue[Action] = asyncio.Queue()
@@ -96,7 +96,7 @@ class _Waiting:
         self.actions.put_nowait(action)
 
     async def room(self) -> None:
-        """Wait until the answers that the client has not read are below the maximum size."""
+        """Wait until the client has read enough answers for the queue to be below its maximum size."""
         while self._size > _MOST_WAITING and not self._is_over:
             self._has_room.clear()
             await self._has_room.wait()
@@ -106,13 +106,13 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """Let `room` return, because no more answers will be sent."""
+        """End every call of `room`: no more answers will be sent."""
         self._is_over = True
         self._has_room.set()
 
 
 async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
-    """Carry out the actions of a connection in order, until a `Close`."""
+    """Carry out the actions of a connection in order, up to and including a `Close`."""
     try:
         while True:
             match await waiting.actions.get():
