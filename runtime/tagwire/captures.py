@@ -254,8 +254,9 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames from JSON lines, including the marks of closed connections. Blank lines are skipped. Raises
-    CaptureError.
+    """Read frames from JSON lines, including the marks of closed connections.
+
+    Blank lines are skipped. Raises CaptureError.
     """
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
@@ -291,8 +292,9 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame from a JSON object. The frame's bytes are in `hex` as hex digits, or in `data` as bytes. Raises
-    CaptureError.
+    """Make a frame from a JSON object.
+
+    The frame's bytes are in `hex` as hex digits, or in `data` as bytes. Raises CaptureError.
     """
     try:
         if not isinstance(row, Mapping):

@@ -1,5 +1,6 @@
-"""A `Generic` for classes whose type parameters matter only to type checkers. It avoids importing `typing`, which is
-slow.
+"""A `Generic` for classes whose type parameters matter only to type checkers.
+
+It avoids importing `typing`, which is slow.
 
 At run time, a parameter may be anything, such as the name of a class that is not imported: generated requests extend
 `Message["RequestHeader"]`.

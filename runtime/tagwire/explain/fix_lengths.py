@@ -145,8 +145,9 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements. A new element starts at a new index, or where the first line of an element is
-    repeated.
+    """Count an array's elements.
+
+    A new element starts at a new index, or where the first line of an element is repeated.
     """
     count = 0
     number, first = "", ("", "")

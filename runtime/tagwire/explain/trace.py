@@ -62,7 +62,10 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing the records in this message. If the trace already has an error, that error is kept."""
+        """Add the result of tracing the records in this message.
+
+        If the trace already has an error, that error is kept.
+        """
         if not canonical:
             self._canonical = False
         if self.error is None:

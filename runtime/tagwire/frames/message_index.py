@@ -126,8 +126,9 @@ class MessageIndex:
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """Return the message class of this kind and API key. Records also need a `component`, because components reuse
-        keys.
+        """Return the message class of this kind and API key.
+
+        Records also need a `component`, because components reuse keys.
 
         Raises UnknownMessageError.
         """

@@ -99,7 +99,10 @@ class Pairing(Generic[T]):
         return found
 
     def candidates(self, connection: Hashable, start: bytes) -> tuple[T, ...]:
-        """Return all waiting requests with the correlation ID of a response. `start` is the beginning of that response."""
+        """Return all waiting requests with the correlation ID of a response.
+
+        `start` is the beginning of that response.
+        """
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:

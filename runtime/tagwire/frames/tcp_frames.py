@@ -90,8 +90,9 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence. True if the correlation ID must be that of a waiting
-        request.
+        """Whether a match is very unlikely to be a coincidence.
+
+        True if the correlation ID must be that of a waiting request.
         """
         return bool(self._waiting)
 
@@ -143,7 +144,10 @@ class _Search:
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return the position of the first complete frame, confirmed or not, or None. Called when no more bytes follow."""
+        """Return the position of the first complete frame, confirmed or not, or None.
+
+        Called when no more bytes follow.
+        """
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
@@ -279,8 +283,9 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames of an unfinished search. Called at a gap or the end, after which no header can
-        confirm them.
+        """Yield the complete frames of an unfinished search.
+
+        Called at a gap or the end, after which no header can confirm them.
         """
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)

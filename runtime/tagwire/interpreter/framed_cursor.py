@@ -59,8 +59,9 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item. It may be a length, checksum or compressed value, and its own length may be given by an earlier
-        item.
+        """Read an item.
+
+        It may be a length, checksum or compressed value, and its own length may be given by an earlier item.
         """
         kind, start = item.type, self.pos
         for name, check in struct.checks:
@@ -128,8 +129,9 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value read at `start`. Raises DecodeError if it is not the required constant, or if named bits are
-        invalid.
+        """Return a value read at `start`.
+
+        Raises DecodeError if it is not the required constant, or if named bits are invalid.
         """
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
@@ -143,8 +145,9 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Verify a checksum over the bytes from here to the end of the extent. `stated` is the checksum, found at
-        offset `at`.
+        """Verify a checksum over the bytes from here to the end of the extent.
+
+        `stated` is the checksum, found at offset `at`.
         """
         from tagwire.wire.checksums import checksum
 

@@ -53,8 +53,9 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read the next entry and return its tag; None at the end of the buffer. `last` is the previous tag, which must
-        be lower.
+        """Read the next entry and return its tag; None at the end of the buffer.
+
+        `last` is the previous tag, which must be lower.
         """
         start = self.pos
         size = self.optional_length(section)

@@ -126,8 +126,9 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item, compressing it if it is an array and its codec field says so. Nested messages are already
-        compressed.
+        """Write an item, compressing it if it is an array and its codec field says so.
+
+        Nested messages are already compressed.
         """
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
@@ -146,8 +147,9 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError if the item requires another constant, or if named bits have undefined
-        values.
+        """Return `value`.
+
+        Raises EncodeError if the item requires another constant, or if named bits have undefined values.
         """
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")

@@ -201,8 +201,9 @@ class Count(FrozenData):
 
 
 class Checksum(FrozenData):
-    """A uint32 checksum of all bytes from the item named `first` to the end of the struct. `algorithm` is crc32 or
-    crc32c.
+    """A uint32 checksum of all bytes from the item named `first` to the end of the struct.
+
+    `algorithm` is crc32 or crc32c.
     """
 
     __slots__ = ("algorithm", "first")

@@ -282,7 +282,10 @@ class StructLayout(FrozenData):
 
 
 class Layout(FrozenData):
-    """The layout of one version of a message. `version` is None for schemas and record formats, which have no versions."""
+    """The layout of one version of a message.
+
+    `version` is None for schemas and record formats, which have no versions.
+    """
 
     __slots__ = ("name", "root", "version")
 

@@ -100,8 +100,9 @@ class Array(FrozenData):
 
 
 class Nested(FrozenData):
-    """A struct. If it is nullable, a marker comes first: an int8 of -1 or 1; in a tagged field, an unsigned varint of 0
-    or 1.
+    """A struct.
+
+    If it is nullable, a marker comes first: an int8 of -1 or 1; in a tagged field, an unsigned varint of 0 or 1.
     """
 
     __slots__ = ("marker", "struct")

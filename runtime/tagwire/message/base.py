@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Lets type checkers derive constructors from fields. Attributes declared in this class do not become
-        parameters.
+        """Lets type checkers derive constructors from fields.
+
+        Attributes declared in this class do not become parameters.
         """
 
 else:
@@ -230,8 +231,9 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the name and value of a union's alternative that is set, or None. Raises EncodeError if several are
-        set.
+        """Return the name and value of a union's alternative that is set, or None.
+
+        Raises EncodeError if several are set.
         """
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
@@ -283,8 +285,9 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of a new object: to `fields`, or else their defaults. Raises AttributeError for unknown
-    fields.
+    """Set all attributes of a new object: to `fields`, or else their defaults.
+
+    Raises AttributeError for unknown fields.
     """
     defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
     for name, value in {**defaults, **fields}.items():
@@ -451,8 +454,9 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return the message and the offset after it. Otherwise like
-        `decode`.
+        """Decode the message that begins at `offset`; return the message and the offset after it.
+
+        Otherwise like `decode`.
         """
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 

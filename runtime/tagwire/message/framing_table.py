@@ -134,7 +134,10 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of the row's struct, if it has one. Raises SchemaError."""
+    """Return the layout item for a row.
+
+    `struct` is the layout of the row's struct, if it has one. Raises SchemaError.
+    """
     return Item(
         row.name,
         _type(row, framing, struct),

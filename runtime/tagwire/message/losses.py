@@ -63,7 +63,10 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`. For a class, return all versions."""
+    """Return the versions that represent `message` without loss or error, or `NONE`.
+
+    For a class, return all versions.
+    """
     if isinstance(message, type):
         return message.VERSIONS
     # The result is one range, because fields, nullability and flexibility have version ranges. One exception: with a

@@ -35,7 +35,10 @@ class FormatStruct(Struct):
 
 
 class RecordFormat(FormatStruct):
-    """A batch in a record format, or an entry of a message set. Lengths, counts and checksums are not among its fields."""
+    """A batch in a record format, or an entry of a message set.
+
+    Lengths, counts and checksums are not among its fields.
+    """
 
     __slots__ = ()
 

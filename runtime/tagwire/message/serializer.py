@@ -47,7 +47,10 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Read the message at `pos` of `buf`; return it and its end offset. Values of bytes fields are slices of `raw`."""
+        """Read the message at `pos` of `buf`; return it and its end offset.
+
+        Values of bytes fields are slices of `raw`.
+        """
         raise NotImplementedError
 
     @staticmethod
@@ -110,8 +113,9 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return the message and the offset after it. Otherwise like
-        `decode`.
+        """Decode the message that begins at `offset`; return the message and the offset after it.
+
+        Otherwise like `decode`.
         """
         buf, raw = _taken(data, views)
         if (

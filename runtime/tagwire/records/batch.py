@@ -163,7 +163,10 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp to which the header adds the records' deltas. In v2, it is the delete horizon if there is one."""
+        """The timestamp to which the header adds the records' deltas.
+
+        In v2, it is the delete horizon if there is one.
+        """
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -237,7 +240,10 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The first and last offset of the messages in a wrapper. In formats with batches, only the first one is valid."""
+        """The first and last offset of the messages in a wrapper.
+
+        In formats with batches, only the first one is valid.
+        """
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -295,8 +301,9 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a `Walk` over them. Not for message set formats. Raises DecodeError,
-        LimitError.
+        """Decompress the records and return a `Walk` over them.
+
+        Not for message set formats. Raises DecodeError, LimitError.
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)

@@ -257,8 +257,9 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records, then for each chunk of `more`. Return the joined results and the record
-        count.
+        """Call `write` for the current records, then for each chunk of `more`.
+
+        Return the joined results and the record count.
         """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
@@ -432,8 +433,9 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results. The record's index is added to the path of an
-        EncodeError.
+        """Call `make` for each record and return the results.
+
+        The record's index is added to the path of an EncodeError.
         """
         made: list[Any] = []
         try:

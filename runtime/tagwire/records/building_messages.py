@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build a wrapper, or consecutive messages. `more` yields the records after those in the builder. Raises
-    EncodeError.
+    """Build a wrapper, or consecutive messages.
+
+    `more` yields the records after those in the builder. Raises EncodeError.
     """
     format, codec = builder.format, builder.codec()
     is_relative = format.magic > 0 and codec != "none"

@@ -151,7 +151,10 @@ class ProducerRecord(_ClientRecord):
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Raise EncodeError for a null value with `tombstone=False`. Called on use, because both can be set separately."""
+        """Raise EncodeError for a null value with `tombstone=False`.
+
+        Called on use, because both can be set separately.
+        """
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -206,8 +209,9 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """Return this record as a `Record`, for use in batches. Raises EncodeError for a null value with
-        `tombstone=False`.
+        """Return this record as a `Record`, for use in batches.
+
+        Raises EncodeError for a null value with `tombstone=False`.
 
         Headers with int keys are sorted when the batch is built, because their order depends on the batch's format.
         """
@@ -250,8 +254,9 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the format from which the record was read. It determines the kind of headers if the record has
-        none.
+        """`format` is the format from which the record was read.
+
+        It determines the kind of headers if the record has none.
         """
         values = {
             "topic": topic,

@@ -38,8 +38,9 @@ CONTROL_TYPES: Final = {
 
 
 class ControlRecord:
-    """A decoded marker. `type` is its name, or `unknown`. `message` is its decoded value, or None if it can't be
-    decoded.
+    """A decoded marker.
+
+    `type` is its name, or `unknown`. `message` is its decoded value, or None if it can't be decoded.
     """
 
     __slots__ = ("key_version", "message", "number", "type", "value")
@@ -92,7 +93,10 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value, which begins with its version. For transaction markers, that version is not part of the message."""
+    """Decode a value, which begins with its version.
+
+    For transaction markers, that version is not part of the message.
+    """
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -141,7 +141,10 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return unnamed attribute bits and a wrapper's key. For another format, report them as losses and return {}."""
+        """Return unnamed attribute bits and a wrapper's key.
+
+        For another format, report them as losses and return {}.
+        """
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found

@@ -79,8 +79,9 @@ class FormatSet:
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """Return the formats that the batch at `pos` may have. `left` is the number of bytes left (default: in
-        `header`).
+        """Return the formats that the batch at `pos` may have.
+
+        `left` is the number of bytes left (default: in `header`).
 
         If the magic bytes fit two formats, or a format whose magic byte has an unusual position, the batch length must
         be possible, too.

@@ -113,8 +113,9 @@ class HeaderPositions:
     # ------------------------------------------------------------ batches
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the length field of the batch at `pos`, and the position after the field. None if the header is
-        truncated.
+        """Return the length field of the batch at `pos`, and the position after the field.
+
+        None if the header is truncated.
         """
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)

@@ -179,8 +179,9 @@ class Messages:
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the format and header values of each message from `pos` on. `elements` is the number of earlier
-        messages.
+        """Yield the format and header values of each message from `pos` on.
+
+        `elements` is the number of earlier messages.
         """
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset

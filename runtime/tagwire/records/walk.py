@@ -83,8 +83,9 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that many
-        records.
+        """Return the header's record count, or None.
+
+        Raises DecodeError if the batch is too small for that many records.
         """
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
@@ -217,7 +218,10 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, which its header may store as a delta. For a message, return its timestamp."""
+    """Return a batch's highest timestamp, which its header may store as a delta.
+
+    For a message, return its timestamp.
+    """
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -73,8 +73,9 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type. Making it takes about 50 us, so this is done on first
-    use.
+    """Return the reader and writer for arrays of a number type.
+
+    Making it takes about 50 us, so this is done on first use.
     """
     found = _arrays.get(name)
     if found is None:

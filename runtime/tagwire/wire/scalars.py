@@ -64,7 +64,10 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def uuid_bytes(value: UUID) -> bytes:
-    """Return the 16 bytes of a UUID. Raises UnwritableValue for any other object, even one with an attribute `bytes`."""
+    """Return the 16 bytes of a UUID.
+
+    Raises UnwritableValue for any other object, even one with an attribute `bytes`.
+    """
     if not isinstance(value, UUID):
         raise UnwritableValue
     return value.int.to_bytes(16, "big")
@@ -113,7 +116,10 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's int32 count. Rejects all but tuples and lists, such as a str, whose letters would be counted."""
+    """Append an array's int32 count.
+
+    Rejects all but tuples and lists, such as a str, whose letters would be counted.
+    """
     out += _pack_int32(_count(values))
 
 

@@ -55,8 +55,9 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers and a `Close`. Called when the client has closed its side, so nothing else can
-        release them.
+        """Return all held answers and a `Close`.
+
+        Called when the client has closed its side, so nothing else can release them.
         """
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()

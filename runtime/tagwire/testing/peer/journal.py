@@ -148,8 +148,9 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback and return its exception, or None. The connection continues, and the caller records the
-    exception.
+    """Call a callback and return its exception, or None.
+
+    The connection continues, and the caller records the exception.
     """
     try:
         if callback is not None:
