@@ -35,7 +35,7 @@ def hides() -> bool:
 
 
 def without_frames(function: F) -> F:
-    """Drop the traceback from the errors of a function: debuggers and crash reports show local variables in tracebacks."""
+    """Drop the traceback from a function's errors: debuggers and crash reports show its local variables."""
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

@@ -86,8 +86,9 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that a length covers: the field that it is named after (`headers_length`), or else the rest of
-    the struct.
+    """Yield the lines that a length covers.
+
+    These are the lines of the field that it is named after (`headers_length`), or else the rest of the struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):

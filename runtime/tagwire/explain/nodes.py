@@ -202,9 +202,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may contain sensitive fields: the message has such fields, and sensitive values are
-        hidden.
-        """
+        """Whether unread bytes may contain sensitive values that must be hidden."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:

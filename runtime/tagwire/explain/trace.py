@@ -263,9 +263,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body whose version the package does not have, and hide the body's bytes: they may contain
-        secrets.
-        """
+        """Stop before a body whose version the package does not have. Hide its bytes, which may contain secrets."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

@@ -61,8 +61,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the response to a request in an unknown version, with its own version; None if the message has no
-    `FALLBACK`.
+    """Return the response to a request in an unknown version, and its version; None if the message has no fallback.
 
     As in Kafka, the fallback response to the version request itself lists only that request's versions.
     """

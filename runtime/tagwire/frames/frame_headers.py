@@ -45,9 +45,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Return whether all header versions begin with API key and version, so that a frame's first four bytes identify
-    it.
-    """
+    """Return whether all header versions begin with API key and version, so that these identify every request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the frame begins with the length of the optional fields
     first = cls.FIELDS[:2]

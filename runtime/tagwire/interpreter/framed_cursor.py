@@ -189,9 +189,7 @@ class FramedCursor(LayoutCursor):
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Decompress the bytes from `start` to `end` and, inside the `with` block, read the result; then continue at
-        `end`.
-        """
+        """Decompress the bytes from `start` to `end`, and read the result inside the `with` block."""
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:
@@ -213,9 +211,7 @@ class FramedCursor(LayoutCursor):
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value already read for a field of this struct, or else of the nearest enclosing struct; 0 if there is
-    none.
-    """
+    """Return the value read for a field of this struct, or else of the nearest enclosing struct; 0 if there is none."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]

@@ -288,9 +288,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError for a union with several alternatives, or with none unless an unknown tag might be an
-        alternative.
-        """
+        """Raise EncodeError if a union has several alternatives, or if it has none and there are no unknown tags."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:

@@ -253,7 +253,7 @@ class Bits(FrozenData):
         return number & ~self.mask | value << self.shift & self.mask
 
     def meaning(self, number: int) -> str | bool | int:
-        """Return what the bit group means in `number`: the name of a value, a bool for a single bit, or else a number."""
+        """Return what the bit group means in `number`: the name of its value, a bool for a single bit, or a number."""
         value = self.of(number)
         if value < len(self.values):
             return self.values[value]

@@ -77,9 +77,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that sets the attribute to `make(owner)`, where `owner` is the class that declares the
-    fields.
-    """
+    """Return a `bind` function that sets the attribute to `make(owner)`, where `owner` declares the fields."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)

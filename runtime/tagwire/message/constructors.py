@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def parameter_default(row: FieldRow) -> Any:
-    """Return the default of a constructor parameter: the field's default, or a placeholder if each object needs a new
-    one.
-    """
+    """Return the default of a constructor parameter, or a placeholder if each object needs a new default."""
     return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
 
 

@@ -52,7 +52,7 @@ class ClassDoc:
 
 
 def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
-    """Return the attributes of a data class: the names of its fields, and `unknown_tags` if it can have tagged fields."""
+    """Return the names of a data class's attributes: its fields, and `unknown_tags` if it can have tagged fields."""
     return cls._attributes  # pyright: ignore[reportPrivateUsage]
 
 

@@ -239,9 +239,7 @@ class _Reader:
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it if it may be a misplaced secret: in place of a struct with
-        secrets.
-        """
+        """Describe a value of the wrong type, or hide it: given in place of a struct, it may be a misplaced secret."""
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:

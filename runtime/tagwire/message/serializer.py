@@ -142,7 +142,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """A serializer that works by layout, for message classes without generated serializers, such as handwritten ones."""
+    """A serializer that works by layout, for message classes without generated serializers."""
 
     __slots__ = ()
 

@@ -41,7 +41,7 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Return the map from the user's versions to the versions of another shared struct, which this struct contains."""
+        """Return the map from the user's versions to those of another shared struct, which this struct contains."""
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

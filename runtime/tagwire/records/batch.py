@@ -206,9 +206,7 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the tombstones of this batch may be removed, in milliseconds since 1970; None if the batch has no delete
-        horizon.
-        """
+        """When this batch's tombstones may be removed, in milliseconds since 1970; None if the batch does not say."""
         return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property
@@ -271,9 +269,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the producer's timestamps where these are stored, even if the broker's append time
-        overrides them.
-        """
+        """Yield the records with the producer's timestamps if the batch stores them, even with append time."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 

@@ -314,9 +314,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for properties that would silently be lost, because this kind of batch has no field for
-        them.
-        """
+        """Raise EncodeError for properties that would silently be lost, because this kind of batch can't store them."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")

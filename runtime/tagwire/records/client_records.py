@@ -136,9 +136,7 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes its key in a compacted topic (KIP-87): by its flag or, without a flag, by a null
-        value.
-        """
+        """Whether the record deletes its key (KIP-87): by its flag or, without a flag, by a null value."""
         return self.value is None if self._tombstone is None else self._tombstone
 
     @tombstone.setter

@@ -154,8 +154,9 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return a highest timestamp that differs from the records' timestamps, or report a loss if the target can't
-        store it.
+        """Return the batch's highest timestamp if it differs from the records' timestamps.
+
+        If the target can't store it, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -217,9 +218,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the last offset, or the last record's offset if the target can't store the distance from the first
-        offset.
-        """
+        """Return the last offset, or the last record's offset if the target can't store the batch's last offset."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:

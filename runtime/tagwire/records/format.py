@@ -150,7 +150,7 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records: their fields must be those of magic 2, with an attributes byte in each."""
+        """Whether native code can move records: with the fields of magic 2, and an attributes byte in each record."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

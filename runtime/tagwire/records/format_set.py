@@ -117,9 +117,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the most likely format of invalid bytes: the one their magic byte fits, or else the one with the
-        highest magic.
-        """
+        """Return the most likely format of invalid bytes, by magic byte, or else the one with the highest magic."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -149,10 +147,9 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """A regular expression that finds bytes where a batch may begin, judged by offset (below 2^56), length and
-        magic byte.
+        """A regular expression for the places where a batch may begin, by offset (below 2^56), length and magic byte.
 
-        None if some format's length is not at byte 8.
+        None if the length is not at byte 8 in every format.
         """
         ways = []
         for each in self.formats:

@@ -146,7 +146,7 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return the size in bytes of the batch at `pos`, given its length field and the position `behind` that field."""
+        """Return the batch size in bytes, given the batch length and the position `behind` the length field."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:

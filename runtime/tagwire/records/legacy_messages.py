@@ -139,9 +139,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets, so that an invalid wrapper raises its error before any record is
-        used.
-        """
+        """Read all messages and return their offsets, before any record is used, so that errors are raised early."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -173,7 +171,7 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Continue after a message that the native engine rejected, with the interpreter, which raises the exact error."""
+        """Continue with the interpreter after the native engine rejected a message. It raises the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(

@@ -199,7 +199,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """Yield each records field that is not null: its path, the structs that contain it (outermost first), and its row."""
+    """Yield each records field that is not null: its path, the structs that contain it, and its row."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name

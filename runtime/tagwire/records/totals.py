@@ -50,8 +50,7 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return what native code needs to read a batch's records: walk, record count, bases, and whether they have
-    attributes.
+    """Return a batch's walk, record count, bases, and whether records have attributes, for functions in native code.
 
     Return None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
     for a batch that can't be decompressed or is too short for its record count (reading the records reports these

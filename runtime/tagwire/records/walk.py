@@ -107,10 +107,10 @@ class Walk:
         return self.in_python() if reading is None else reading
 
     def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
-        """Yield the records as Kafka's reader would, calling `deviated` with the first error that a strict reader would
-        raise.
+        """Yield the records as Kafka's reader would.
 
-        Raises DecodeError for records that Kafka rejects, LimitError.
+        `deviated` is called with the first error that a strict reader would raise. Raises DecodeError for records that
+        Kafka rejects, LimitError.
         """
         index = 0
         try:

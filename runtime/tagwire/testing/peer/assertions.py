@@ -35,7 +35,7 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
-    """Return lines that show how the received requests of the expected class differ, the most similar requests first."""
+    """Return lines that show how the received requests of the same class differ, the most similar ones first."""
     with showing_sensitive():  # test data is not secret
         compared = [
             (list(differences(expected, each.message)), each)
@@ -86,7 +86,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: Problem) -> BaseException | None:
-    """Return a problem's exception if the test's script raised it, else None: tagwire's own errors need no traceback."""
+    """Return a problem's exception if the test's script raised it, else None."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 

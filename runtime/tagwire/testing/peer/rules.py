@@ -44,8 +44,7 @@ class Rule:
         self._answers: Sequence[Any] = ()
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
-        """Set the answer: a response, a `Reply`, None (no answer), or a function that takes the request and returns one
-        of these.
+        """Set the answer: a response, a `Reply`, None (no answer), or a function from a request to these.
 
         A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of
         `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
