@@ -160,8 +160,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response that already has an API key (`api_key` in JSON lines) keeps
-    it.
+    Requests must come before their responses. A response that already has an API key, from JSON lines, keeps it.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -254,10 +253,7 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames from JSON lines, including the marks of closed connections.
-
-    Blank lines are skipped. Raises CaptureError.
-    """
+    """Read frames and marks of closed connections from JSON lines, skipping blank lines. Raises CaptureError."""
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
             try:
@@ -292,10 +288,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame from a JSON object.
-
-    The frame's bytes are in `hex` as hex digits, or in `data` as bytes. Raises CaptureError.
-    """
+    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`). Raises CaptureError."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

@@ -84,7 +84,7 @@ class Asked(NamedTuple):
 
 
 class Sent(Asked):
-    """A request that a client sent and that gets a response."""
+    """A sent request that gets a response."""
 
     response: Any = None
     arrival: Any = None
@@ -409,7 +409,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pause after each failed attempt, `seconds` in total. A pause of 0 means: don't try again."""
+    """Yield how many seconds to wait after each failed attempt, `seconds` in total; 0 means not to try again."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

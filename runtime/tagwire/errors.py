@@ -33,15 +33,15 @@ class TagwireError(Exception):
 
 
 class VersionsError(TagwireError, ValueError):
-    """A string or a pair of numbers does not describe a version range."""
+    """Raised if a string or a pair of numbers does not describe a version range."""
 
 
 class SchemaError(TagwireError):
-    """A layout or a `tagwire.Schema` is inconsistent. Raised when it is built."""
+    """Raised if a layout or a `tagwire.Schema` that is being built is inconsistent."""
 
 
 class SpecError(TagwireError):
-    """A message spec breaks a rule.
+    """Raised if a message spec breaks a rule.
 
     `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id (`tagwire rule ID` explains
     it). `problems` lists all problems that were found; the other attributes describe the first one.
@@ -66,7 +66,7 @@ class SpecError(TagwireError):
 
 
 class UnsupportedVersionError(TagwireError):
-    """A message does not have the requested version. `supported` is the range of versions that it has."""
+    """Raised if a message does not have the requested version. `supported` is the range of versions that it has."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
         super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
@@ -76,7 +76,7 @@ class UnsupportedVersionError(TagwireError):
 
 
 class EncodeError(TagwireError):
-    """A value can't be encoded in a version. `path` is the path of the field, in snake_case."""
+    """Raised if a value can't be encoded in a version. `path` is the path of the field, in snake_case."""
 
     def __init__(self, reason: str, *, message_name: str, version: int | None, path: str) -> None:
         where = message_name if version is None else f"{message_name} v{version}"
@@ -88,7 +88,7 @@ class EncodeError(TagwireError):
 
 
 class DecodeError(TagwireError):
-    """Bytes do not match the layout.
+    """Raised if bytes do not match the layout.
 
     `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message itself), `offset` is the byte position
     in the input. `found` and `expected` describe what is there and what should be.
@@ -109,4 +109,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Bytes exceed one of the limits in a `Limits` object."""
+    """Raised if bytes exceed one of the limits in a `Limits` object."""

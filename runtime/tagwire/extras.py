@@ -7,7 +7,7 @@ from tagwire.errors import TagwireError
 
 
 class MissingExtraError(TagwireError, ImportError):
-    """An optional library is not installed. The error message contains the command that installs it."""
+    """Raised if an optional library is not installed. The error message contains the command that installs it."""
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:

@@ -1,6 +1,4 @@
-"""A `Generic` for classes whose type parameters matter only to type checkers.
-
-It avoids importing `typing`, which is slow.
+"""A `Generic` for classes whose type parameters matter only to type checkers. Importing `typing` would be slow.
 
 At run time, a parameter may be anything, such as the name of a class that is not imported: generated requests extend
 `Message["RequestHeader"]`.

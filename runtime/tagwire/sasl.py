@@ -93,10 +93,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    """Return the attributes of a server's message.
-
-    Raises SaslError if one of `names` is missing or the login is rejected.
-    """
+    """Return the attributes in a server's message. Raises SaslError for a rejection or a missing attribute."""
     try:
         parts = [part.partition("=") for part in data.decode().split(",")]
     except UnicodeDecodeError:

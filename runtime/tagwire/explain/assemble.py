@@ -46,7 +46,7 @@ _SKIPPED: Final = ("#", "!", "+")
 
 
 class AssembleError(AnnotationError):
-    """A line can't be parsed as annotated bytes. `line` and `column` count from 1."""
+    """Raised if a line can't be parsed as annotated bytes. `line` and `column` count from 1."""
 
     def __init__(self, line: int, column: int, found: str, expected: str) -> None:
         super().__init__(f"line {line}, column {column}: found {found}, expected {expected}")
@@ -143,8 +143,7 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes after the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # Two blanks follow an offset. After a single blank, these digits are bytes, as in `00 01 02` at the left
-        # margin.
+        # Two blanks follow an offset. After one blank, as in `00 01 02` at the left margin, the digits are bytes.
         return indent
     return len(line) - len(behind.lstrip())
 

@@ -146,10 +146,7 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements.
-
-    A new element starts at a new index, or where the first line of an element is repeated.
-    """
+    """Count an array's elements. Each has a new index, or repeats the first line of the previous element."""
     count = 0
     number, first = "", ("", "")
     for each in behind:

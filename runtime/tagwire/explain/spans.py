@@ -79,10 +79,7 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span of this kind.
-
-        `around` is the parent's path; `step` the index, if the span is an array element.
-        """
+        """Return the path of a span of this kind. `step` is its index if it is an array element."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 

@@ -21,7 +21,7 @@ TITLES: Final = ("offset", "bytes", "path", "type", "value")
 
 
 class AnnotationError(TagwireError, ValueError):
-    """A string is not an annotated dump, or its lines contradict each other."""
+    """Raised if a string is not an annotated dump, or if its lines contradict each other."""
 
 
 class Row:

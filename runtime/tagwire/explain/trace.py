@@ -62,10 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing the records in this message.
-
-        If the trace already has an error, that error is kept.
-        """
+        """Add the result of tracing the records in this message. An earlier error is kept."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -174,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that end before byte `offset`; all header versions begin with them."""
+    """Return a layout of the header fields in the first `offset` bytes, which are the same in all versions."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -214,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message natively. Return False if Python must do it, as after an error in lenient mode."""
+        """Trace a message natively. Return False if Python must do it instead, as after an error in lenient mode."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

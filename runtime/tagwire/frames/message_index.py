@@ -128,9 +128,7 @@ class MessageIndex:
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
         """Return the message class of this kind and API key.
 
-        Records also need a `component`, because components reuse keys.
-
-        Raises UnknownMessageError.
+        Records also need a `component`, because components reuse keys. Raises UnknownMessageError.
         """
         name = self._by_key.get((kind, _scope(kind, component), api_key))
         if name is None:

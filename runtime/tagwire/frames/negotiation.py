@@ -28,10 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Every common version would lose part of the message.
-
-    `losses` lists what the highest common version would lose.
-    """
+    """Every common version would lose part of the message. `losses` lists what the highest one would lose."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)

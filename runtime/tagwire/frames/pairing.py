@@ -99,14 +99,11 @@ class Pairing(Generic[T]):
         return found
 
     def candidates(self, connection: Hashable, start: bytes) -> tuple[T, ...]:
-        """Return all waiting requests with the correlation ID of a response.
-
-        `start` is the beginning of that response.
-        """
+        """Return all waiting requests with the correlation ID of the response that begins with `start`."""
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Handle missing bytes: drop the waiting requests of a connection if their responses can now be mistaken."""
+        """Handle missing bytes: drop a connection's waiting requests whose responses can't be identified any more."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)

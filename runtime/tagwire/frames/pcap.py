@@ -136,10 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Start the broker's direction at its SYN packet.
-
-        Bytes seen earlier belong to an older connection on the same ports.
-        """
+        """Start the broker's direction at its SYN packet. Bytes seen earlier belong to an older connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 

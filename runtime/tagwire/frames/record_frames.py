@@ -78,12 +78,12 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Encode a version and a message in that version. Raises EncodeError."""
+    """Encode a message, preceded by its version as an int16. Raises EncodeError."""
     return encode(_VALUE, {"version": version}) + message.encode(version)
 
 
 def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
-    """Decode a version and a message in that version; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    """Decode a message that is preceded by its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
     data = held(data) if options["views"] else as_bytes(data)
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]

@@ -62,7 +62,7 @@ class Redaction:
         if isinstance(value, list):  # one value for each array element on the path
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # empty keys would be duplicates
+            keeps = self._same_length and not field.unique  # emptied elements would be duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)

@@ -90,10 +90,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence.
-
-        True if the correlation ID must be that of a waiting request.
-        """
+        """Whether a match is very unlikely to be a coincidence. True if only IDs of waiting requests match."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -144,10 +141,7 @@ class _Search:
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return the position of the first complete frame, confirmed or not, or None.
-
-        Called when no more bytes follow.
-        """
+        """Return the position of the first complete frame at the end of the data, even if unconfirmed, or None."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
@@ -185,10 +179,7 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Drop the bytes before the first possible frame.
-
-        Skipped until the data has doubled, because it visits all possible frames.
-        """
+        """Drop the bytes before the first possible frame. Done only when the data has doubled, because it is slow."""
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)
@@ -235,7 +226,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Handle a gap of `count` bytes. First yield the complete frames before it."""
+        """Yield the complete frames before a gap of `count` bytes, then note the gap."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -283,10 +274,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames of an unfinished search.
-
-        Called at a gap or the end, after which no header can confirm them.
-        """
+        """Yield the complete frames of a search that ends, at a gap or the end of the data, without confirming them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()

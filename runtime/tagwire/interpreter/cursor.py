@@ -84,10 +84,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a trace span for a type, or for something else described by a string.
-
-        Does nothing without a recorder.
-        """
+        """Open a trace span for a type, or for something else described by a string, if there is a recorder."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 

@@ -59,10 +59,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item.
-
-        It may be a length, checksum or compressed value, and its own length may be given by an earlier item.
-        """
+        """Read an item, which may be a length, a checksum or compressed, or have its length in an earlier item."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -77,7 +74,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Store the other item's length without the bytes of this length, which it may include.
+            # A length may count its own bytes, too: store only the length of the item `kind.of`.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
@@ -105,7 +102,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # the value stays encoded
+            if self.recorder is not None and value is not None:  # the nested messages are read only to trace them
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)
@@ -129,10 +126,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value read at `start`.
-
-        Raises DecodeError if it is not the required constant, or if named bits are invalid.
-        """
+        """Return a value read at `start`. Raises DecodeError for a wrong constant or undefined named bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:
@@ -145,10 +139,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Verify a checksum over the bytes from here to the end of the extent.
-
-        `stated` is the checksum, found at offset `at`.
-        """
+        """Verify the checksum `stated`, which is at offset `at`, over the bytes from here to the end of the extent."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -202,7 +193,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # its offsets refer to the outer bytes
+        self.good = {}  # its offsets count in the outer bytes
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

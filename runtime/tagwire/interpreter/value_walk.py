@@ -104,10 +104,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding reads.
-
-    Ignorable fields that this version lacks are never read.
-    """
+    """Yield the names of the attributes that encoding needs: all but ignorable fields that the version lacks."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)

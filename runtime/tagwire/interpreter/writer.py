@@ -126,10 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item, compressing it if it is an array and its codec field says so.
-
-        Nested messages are already compressed.
-        """
+        """Write an item. An array is compressed if the codec field says so; nested messages already are."""
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -147,10 +144,7 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`.
-
-        Raises EncodeError if the item requires another constant, or if named bits have undefined values.
-        """
+        """Return `value`. Raises EncodeError for a wrong constant, or for named bits with undefined values."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:

@@ -61,9 +61,8 @@ class FrozenData:
 class LengthCode(FrozenData):
     """The encoding of a length or a count.
 
-    `code` is the `struct` code of a fixed width, or "" for a varint. `zigzag` is the kind of varint. `bias` is added on
-    the wire: a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if there is no
-    null.
+    `code` is the `struct` code of a fixed width, or "" for a varint of the kind `zigzag`. `bias` is added on the wire:
+    a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if there is no null.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -201,10 +200,7 @@ class Count(FrozenData):
 
 
 class Checksum(FrozenData):
-    """A uint32 checksum of all bytes from the item named `first` to the end of the struct.
-
-    `algorithm` is crc32 or crc32c.
-    """
+    """A uint32 checksum (crc32 or crc32c) of all bytes from the item named `first` to the end of the struct."""
 
     __slots__ = ("algorithm", "first")
     minimum: ClassVar = 4

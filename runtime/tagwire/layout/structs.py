@@ -282,10 +282,7 @@ class StructLayout(FrozenData):
 
 
 class Layout(FrozenData):
-    """The layout of one version of a message.
-
-    `version` is None for schemas and record formats, which have no versions.
-    """
+    """The layout of one version of a message. `version` is None for schemas and record formats."""
 
     __slots__ = ("name", "root", "version")
 

@@ -47,10 +47,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Lets type checkers derive constructors from fields.
-
-        Attributes declared in this class do not become parameters.
-        """
+        """Lets type checkers derive constructors from fields. Attributes declared here are not parameters."""
 
 else:
     H = "H"
@@ -216,8 +213,8 @@ class Struct(Declarations):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews can't be pickled, so replace them by bytes. Omit defaults: the shared empty `unknown_tags` can't
-        # be pickled. Pass the fields as state, because an object may contain itself.
+        # Memoryviews and the shared empty `unknown_tags` can't be pickled: convert the former, omit the latter.
+        # Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
@@ -231,10 +228,7 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return the name and value of a union's alternative that is set, or None.
-
-        Raises EncodeError if several are set.
-        """
+        """Return (name, value) of the alternative that is set in a union, or None. Raises EncodeError for several."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text
@@ -285,10 +279,7 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of a new object: to `fields`, or else their defaults.
-
-    Raises AttributeError for unknown fields.
-    """
+    """Set all attributes of a new object to `fields` or defaults. Raises AttributeError for unknown fields."""
     defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
     for name, value in {**defaults, **fields}.items():
         setattr(struct, name, value)
@@ -302,7 +293,7 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """Decode a pickled message from its encoded bytes. The bytes can be unpickled with either engine."""
+    """Unpickle a message from its encoded bytes. They can be unpickled with either engine."""
     return message.decode(data, version)
 
 
@@ -454,10 +445,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return the message and the offset after it.
-
-        Otherwise like `decode`.
-        """
+        """Decode the message at `offset`; return it and the offset after it. Otherwise like `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod

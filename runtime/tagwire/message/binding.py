@@ -183,8 +183,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods, because `inherit_calls` needs it if a subclass is being created in another
-        # thread.
+        # Set `_bound` before the methods: another thread that creates a subclass reads it (`inherit_calls`).
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return the parameter's annotation for an attribute's: any iterable instead of an array."""
+    """Return a parameter's annotation, given the attribute's: any iterable if that is an array."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")

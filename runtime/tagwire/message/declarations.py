@@ -85,10 +85,7 @@ else:
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):
-        """Make a data class from a class body.
-
-        Pass it as `metaclass`; the resulting class has no metaclass but `type`.
-        """
+        """Make a data class from a class body. Used as `metaclass`, but the result is an ordinary class."""
         declared = {key: value for key, value in body.items() if isinstance(value, DeclaredField)}
         for key in declared:
             del body[key]

@@ -60,10 +60,7 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module, or None if the pure-Python engine is in use.
-
-    Raises EngineError like `engine`.
-    """
+    """Return the native engine's module; None if the pure-Python engine is in use. Raises EngineError."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None

@@ -123,7 +123,7 @@ class EnumType(IntegerType):
         members = strategies.sampled_from(list(self.enum))
         return members if self.is_closed else members | super().strategy().map(self.value_of)
 
-    # ------------------------------------------------------------ sameness
+    # ------------------------------------------------------------ equality
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EnumType) and (self.base, self.enum) == (other.base, other.enum)

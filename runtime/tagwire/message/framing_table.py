@@ -134,10 +134,7 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row.
-
-    `struct` is the layout of the row's struct, if it has one. Raises SchemaError.
-    """
+    """Return the layout item for a row. `struct` is the layout of its struct, if any. Raises SchemaError."""
     return Item(
         row.name,
         _type(row, framing, struct),

@@ -63,14 +63,11 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`.
-
-    For a class, return all versions.
-    """
+    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # The result is one range, because fields, nullability and flexibility have version ranges. One exception: with a
-    # null default in a field that is not nullable there may be two ranges. Then use the higher one.
+    # The result is one range, because fields, nullability and flexibility have version ranges.
+    # Only a null default in a field that is not nullable can cause two ranges; then use the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

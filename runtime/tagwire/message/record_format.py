@@ -35,10 +35,7 @@ class FormatStruct(Struct):
 
 
 class RecordFormat(FormatStruct):
-    """A batch in a record format, or an entry of a message set.
-
-    Lengths, counts and checksums are not among its fields.
-    """
+    """A batch in a record format, or an entry of a message set, without lengths, counts and checksums."""
 
     __slots__ = ()
 

@@ -47,10 +47,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Read the message at `pos` of `buf`; return it and its end offset.
-
-        Values of bytes fields are slices of `raw`.
-        """
+        """Read the message at `pos` of `buf`; return it and its end. Bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod
@@ -113,10 +110,7 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """Decode the message that begins at `offset`; return the message and the offset after it.
-
-        Otherwise like `decode`.
-        """
+        """Decode the message at `offset`; return it and the offset after it. Otherwise like `decode`."""
         buf, raw = _taken(data, views)
         if (
             strict

@@ -85,7 +85,7 @@ class RecordBatch:
     def _header(self) -> dict[str, Any]:
         """The header's values.
 
-        If the native engine has checked the whole batch in one call, they are decoded only now.
+        If the native engine has checked the whole batch in one call, they are decoded only on first access.
         """
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
@@ -163,10 +163,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp to which the header adds the records' deltas.
-
-        In v2, it is the delete horizon if there is one.
-        """
+        """The timestamp that the records' deltas are added to. In v2, it is the delete horizon if there is one."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -238,10 +235,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The first and last offset of the messages in a wrapper.
-
-        In formats with batches, only the first one is valid.
-        """
+        """A wrapper's first and last offset. In formats with batches, only the first one is valid."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -297,10 +291,7 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a `Walk` over them.
-
-        Not for message set formats. Raises DecodeError, LimitError.
-        """
+        """Decompress the records and return a `Walk` over them. Not for messages. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
         # A compressed batch without records may have no bytes at all.

@@ -257,10 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records, then for each chunk of `more`.
-
-        Return the joined results and the record count.
-        """
+        """Call `write` for the current records and each chunk of `more`. Return the joined results and the count."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -431,10 +428,7 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results.
-
-        The record's index is added to the path of an EncodeError.
-        """
+        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
         made: list[Any] = []
         try:
             for record in records:
@@ -463,7 +457,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Return header values by field name, without the roles that the format does not have."""
+        """Return header values by field name. `roles` without a field in this format are left out."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

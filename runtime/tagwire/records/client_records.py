@@ -69,7 +69,7 @@ class _ClientRecord:
     def headers(self) -> Headers | IntHeaders:
         """The headers: a multimap with string keys, or a map with int keys.
 
-        Without any header, the record's `format` decides which of them it is (by default, a multimap).
+        If the record has no headers, `format` decides between them (by default, a multimap).
         """
         return self._headers
 
@@ -145,14 +145,11 @@ class ProducerRecord(_ClientRecord):
 
     @property
     def is_tombstone(self) -> bool:
-        """Return `tombstone`. KIP-87 names this method."""
+        """Return `tombstone`. KIP-87 specifies this method."""
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Raise EncodeError for a null value with `tombstone=False`.
-
-        Called on use, because both can be set separately.
-        """
+        """Raise EncodeError for a null value with `tombstone=False`. Called on use, as both can change until then."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -207,11 +204,10 @@ class ProducerRecord(_ClientRecord):
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 
     def record(self, offset: int = 0) -> Record:
-        """Return this record as a `Record`, for use in batches.
+        """Return this record as a `Record`, as batches contain it.
 
-        Raises EncodeError for a null value with `tombstone=False`.
-
-        Headers with int keys are sorted when the batch is built, because their order depends on the batch's format.
+        Raises EncodeError for a null value with `tombstone=False`. Headers with int keys are sorted when the batch is
+        built, because their order depends on the batch's format.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
@@ -252,10 +248,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the format from which the record was read.
-
-        It determines the kind of headers if the record has none.
-        """
+        """`format` is the format from which the record was read; it decides the kind of headers if there are none."""
         values = {
             "topic": topic,
             "partition": partition,

@@ -38,10 +38,7 @@ CONTROL_TYPES: Final = {
 
 
 class ControlRecord:
-    """A decoded marker.
-
-    `type` is its name, or `unknown`. `message` is its decoded value, or None if it can't be decoded.
-    """
+    """A decoded marker. `type` is its name or `unknown`; `message` is its decoded value, or None if unknown."""
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -93,10 +90,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value, which begins with its version.
-
-    For transaction markers, that version is not part of the message.
-    """
+    """Decode a value, which begins with its version. In transaction markers, the message begins after it."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -81,7 +81,7 @@ def converted_batch(
 
 
 def left_out(batch: RecordBatch, target: Format) -> str:
-    """Return why a format can't represent any part of a batch; "" if it can."""
+    """Return the reason why a format can't represent any of a batch; "" if it can."""
     if batch.is_control and "is_control" not in target.bits:
         return "that format has no transaction markers, and would read them as records: the batch is left out"
     if target.records is None and not batch.is_control and len(batch) == 0:
@@ -141,10 +141,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return unnamed attribute bits and a wrapper's key.
-
-        For another format, report them as losses and return {}.
-        """
+        """Return unnamed attribute bits and a wrapper's key, or report them as losses if the formats differ."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
@@ -201,7 +198,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the header's own offsets and timestamps, as far as the target stores them apart from the records."""
+        """Return the offsets and timestamps that the target's header stores in addition to the records' own."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}

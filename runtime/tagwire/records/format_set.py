@@ -81,10 +81,8 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes left (default: in `header`).
-
-        If the magic bytes fit two formats, or a format whose magic byte has an unusual position, the batch length must
-        be possible, too.
+        `left` is the number of bytes left (default: in `header`). A format with its magic byte at an unusual position
+        is included only if its batch length is possible.
         """
         if self.alone is not None:
             return [self.alone]
@@ -125,8 +123,7 @@ class FormatSet:
     def quickly(self) -> "BatchReader | None":
         """The native reader of batches, which applies no limits.
 
-        None for lenient sets, for sets without a magic 2 format, and if the native engine can't tell that format from
-        others.
+        None for lenient sets, for sets without magic 2, and if the native engine can't tell that format from others.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick

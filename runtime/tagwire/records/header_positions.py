@@ -1,7 +1,7 @@
 """The positions of length, magic byte and offsets in the batch headers of a format.
 
-Readers test many positions for the beginning of a batch, and most of them are none. These positions are computed once
-from the layout, so that such a test need not decode a header.
+Readers test many positions for the beginning of a batch, most of them in vain. Such a test must not decode a whole
+header, so the positions of its fields are computed once from the layout.
 """
 
 from struct import Struct
@@ -113,10 +113,7 @@ class HeaderPositions:
     # ------------------------------------------------------------ batches
 
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
-        """Return the length field of the batch at `pos`, and the position after the field.
-
-        None if the header is truncated.
-        """
+        """Return the length field of the batch at `pos` and the position after it; None if the header is truncated."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(header, pos)
         begin = pos + self.length_at

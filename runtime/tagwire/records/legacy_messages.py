@@ -171,16 +171,13 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Continue with the interpreter after the native engine rejected a message. It raises the exact error."""
+        """Read on with the interpreter, which raises the exact error for a message that the native engine rejected."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the format and header values of each message from `pos` on.
-
-        `elements` is the number of earlier messages.
-        """
+        """Yield format and header values of each message from `pos` on. `elements` messages come before it."""
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements

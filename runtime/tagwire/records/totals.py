@@ -53,8 +53,7 @@ def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool],
     """Return a batch's walk, record count, bases, and whether records have attributes, for functions in native code.
 
     Return None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
-    for a batch that can't be decompressed or is too short for its record count (reading the records reports these
-    errors).
+    for a batch that can't be decompressed or is too short for its record count (reading its records reports the error).
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

@@ -1,4 +1,4 @@
-"""Read the records of a batch one at a time, so that even a batch of a million tiny records needs memory for only one.
+"""Read the records of a batch one at a time, so that even a batch of a million tiny records needs little memory.
 
 The native engine reads them by its plan. Without it, a fast path in Python reads records that have the fields of magic
 2. Neither tracks positions: when they reject a record, the layout interpreter continues at that record and raises the
@@ -83,10 +83,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None.
-
-        Raises DecodeError if the batch is too small for that many records.
-        """
+        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that count."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -218,10 +215,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, which its header may store as a delta.
-
-    For a message, return its timestamp.
-    """
+    """Return a batch's highest timestamp, which its header may store as a delta, or a message's timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

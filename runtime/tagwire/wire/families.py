@@ -123,10 +123,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """A float in IEEE 754 format.
-
-    A value for a 4-byte float is rounded to the nearest one, or rejected if out of range.
-    """
+    """An IEEE 754 float. A value for four bytes is rounded to the nearest one, or rejected if out of range."""
 
     __slots__ = ()
     family = "floating"

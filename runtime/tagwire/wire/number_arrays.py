@@ -73,10 +73,7 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type.
-
-    Making it takes about 50 us, so this is done on first use.
-    """
+    """Return the reader and writer for arrays of a number type, made on first use, which takes about 50 us."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]
@@ -86,8 +83,8 @@ def fixed_array(name: str) -> FixedArray:
 
 # Arrays of other types than numbers, for generated serializers. One call reads or writes all elements.
 #
-# Readers take the number of elements, and return the elements and the position after them. As in `scalars`, errors have
-# no position, and no function returns a smaller position than it was given.
+# Readers take the number of elements, and return the elements and the position after them.
+# As in `scalars`, errors have no position, and no function returns a smaller position than it was given.
 
 T = TypeVar("T")
 

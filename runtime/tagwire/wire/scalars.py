@@ -47,8 +47,7 @@ BOOLEANS: Final = (False, True)
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
 """Bytes by boolean; any other value raises KeyError."""
 
-# A UUID's attributes can't be assigned, so set its slots. This takes only a third of the time that the constructor
-# takes.
+# A UUID's attributes can't be assigned, so set its slots: this takes a third of the constructor's time.
 _set_int = cast(Any, UUID).int.__set__
 _set_is_safe = cast(Any, UUID).is_safe.__set__
 _UNKNOWN_SAFETY = SafeUUID.unknown
@@ -64,10 +63,7 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def uuid_bytes(value: UUID) -> bytes:
-    """Return the 16 bytes of a UUID.
-
-    Raises UnwritableValue for any other object, even one with an attribute `bytes`.
-    """
+    """Return a UUID's 16 bytes. Raises UnwritableValue for other objects, even with an attribute `bytes`."""
     if not isinstance(value, UUID):
         raise UnwritableValue
     return value.int.to_bytes(16, "big")
@@ -116,10 +112,7 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's int32 count.
-
-    Rejects all but tuples and lists, such as a str, whose letters would be counted.
-    """
+    """Append an array's int32 count. Rejects all but tuples and lists; a str would be counted in letters."""
     out += _pack_int32(_count(values))
 
 
@@ -145,7 +138,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 
 
 def required(value: T | None) -> T:
-    """Return `value`. Raises UnwritableValue for None."""
+    """Return `value`. Raises UnwritableValue for None, which the field does not allow."""
     if value is None:
         raise UnwritableValue
     return value

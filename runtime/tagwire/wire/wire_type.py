@@ -27,10 +27,7 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the error message to show after the field's path.
-
-        `got` describes a value, or hides it if it is sensitive.
-        """
+        """Return the message to show after the field's path. `got` describes a value, or hides it if sensitive."""
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
@@ -111,23 +108,18 @@ class WireType:
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert what `struct` returned, or the bytes after a length, to a value.
-
-        Raises Deviation for noncanonical bytes.
-        """
+        """Convert what `struct` returned, or the bytes after a length, to a value. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the raw values of an array, given with the offset after the array. Called by generated code."""
+        """Convert the elements in `read`, a pair of raw elements and the position after them, for generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
         """Convert a value to the argument for `struct`, or to bytes.
 
-        Raises ValueError (often Unfit), TypeError or KeyError.
-
-        `struct` pads or truncates bytes to a fixed width, so families with fixed-width bytes must reject other lengths
-        here.
+        Raises ValueError (often Unfit), TypeError or KeyError. `struct` pads or truncates bytes to a fixed width, so
+        families with fixed-width bytes must reject other lengths here.
         """
         return value
 

@@ -55,10 +55,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers and a `Close`.
-
-        Called when the client has closed its side, so nothing else can release them.
-        """
+        """Return all held answers and a `Close`: the client has closed its side, so no request can release them."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
@@ -95,7 +92,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions for this answer, and for held answers (`Reply.behind`) that it was the last to hold up."""
+        """Return the actions for this answer, and for answers that were held back until it (`Reply.behind`)."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

@@ -148,10 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback and return its exception, or None.
-
-    The connection continues, and the caller records the exception.
-    """
+    """Call a callback and return its exception, or None, so that the connection can continue."""
     try:
         if callback is not None:
             callback(value)

@@ -147,10 +147,7 @@ class MockPeer:
     # ------------------------------------------------------------ connections
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
-        """Return a connection without a socket.
-
-        `address` is the address that the client believes to be connected to.
-        """
+        """Return a connection without a socket. `address` is the peer's address as the client sees it."""
         return PeerConnection(self, self.journal.new_connection(), Address(*address))
 
     def serving(

@@ -92,7 +92,7 @@ class Rule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # A class is callable, too, but as an answer it must be a mistake for an instance.
+        # Classes are callable, too, but a class as an answer is a mistake: an instance was meant.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message
