@@ -135,10 +135,8 @@ class LayoutWriter(ValueWalk):
         from tagwire.wire.compression import pack
 
         data = bytearray()
-        sink, self.sink = (
-            self.sink,
-            bytearray,
-        )  # also done when only counting bytes, because the compressed size is known only after compressing
+        # Even a writer that only counts bytes must compress them to know the compressed size.
+        sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink
         out += pack(codec, bytes(data))
