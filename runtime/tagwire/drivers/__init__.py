@@ -50,7 +50,7 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield the host and port of an address; turn an OSError into a PeerConnectionError. Raises AddressError."""
+    """Yield an address. In the `with` block, turn an OSError into a PeerConnectionError. Raises AddressError."""
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where

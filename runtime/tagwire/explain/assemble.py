@@ -127,7 +127,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """Return the column at which a line's bytes begin, after an offset if one stands to the left of column `begin`."""
+    """Return the column at which a line's bytes begin: after the offset, or at the indent if there is no offset."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent

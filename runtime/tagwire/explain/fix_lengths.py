@@ -176,7 +176,7 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 
 
 def _width(code: str, data: bytes) -> int:
-    """Return how many of the first bytes are the length itself."""
+    """Return the number of bytes that the length itself takes."""
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))

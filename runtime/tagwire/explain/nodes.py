@@ -229,7 +229,7 @@ class Node:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both nodes are the same position in the same trace."""
+        """Return whether both nodes are at the same position of the same trace."""
         if not isinstance(other, Node):
             return NotImplemented
         return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)
@@ -242,5 +242,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Return a separate trace for unread bytes, with `what` shown as their type."""
+    """Return the root of a trace of unread bytes, with `what` shown as their type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

@@ -192,7 +192,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Record a single span of unread bytes, with a name for them."""
+        """Return spans that consist of one span of unread bytes, with `what` shown as its type."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True

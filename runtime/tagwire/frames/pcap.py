@@ -41,7 +41,7 @@ class NetworkFrame(NamedTuple):
 
 
 class NetworkGap(NamedTuple):
-    """Bytes in one direction of a connection that belong to no frame."""
+    """Bytes that belong to no frame, in one direction of a connection."""
 
     connection: str
     is_request: bool

@@ -26,7 +26,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """A number of bytes in one direction of a connection that belong to no frame."""
+    """Bytes that belong to no frame, in one direction of a connection."""
 
     missing: int
     """Bytes that no packet of the capture has."""

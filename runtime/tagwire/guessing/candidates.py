@@ -150,7 +150,7 @@ Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
-    """Decodes the same bytes as each kind of message."""
+    """Tries to decode the input as messages of each kind."""
 
     def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
         self.registry = registry
@@ -240,7 +240,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield each group of versions that decode the bytes to equal values, with a trace by its highest version."""
+        """Yield each group of versions that decode the bytes to equal values, and a trace in the highest of them."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

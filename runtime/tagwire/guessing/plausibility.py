@@ -129,7 +129,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. The last batch may be truncated, as brokers do."""
+    """Return whether checksums prove that these are record batches. The last one may be truncated, as in responses."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

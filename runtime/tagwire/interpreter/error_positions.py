@@ -93,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and an empty scope for each struct on the way there."""
+    """Return the type at `path`, and an empty scope (a dict of field values) for each struct on the way there."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

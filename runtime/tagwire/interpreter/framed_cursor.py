@@ -49,7 +49,7 @@ class FramedCursor(LayoutCursor):
         super().fail(found + where, expected, self.compressed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
-        """Read a value of a type, and record it as a node of the trace."""
+        """Read a value of a type, and record it as a span of the trace."""
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
@@ -112,14 +112,14 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ lengths and counts
 
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
-        """Return the end of an extent from its length `size`. `start` is the offset of the length itself."""
+        """Return the end offset of the bytes that the length `size` covers. `start` is the length's own offset."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
             self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
-        """Raise DecodeError if bytes remain in the current extent."""
+        """Raise DecodeError if bytes remain before `end`."""
         if self.left:
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
@@ -139,7 +139,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Verify the checksum `stated`, which is at offset `at`, over the bytes from here to the end of the extent."""
+        """Verify the checksum `stated`, which is at offset `at`, over the bytes from here to `end`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -150,7 +150,7 @@ class FramedCursor(LayoutCursor):
     def after_good(self, start: int) -> tuple[int, int]:
         """Skip the array elements at `start` that the native engine has already found to be valid.
 
-        Return their count, and the order number of the last one (see `Order`).
+        Return their count, and the sort key (`key_of`) of the last one.
         """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
@@ -158,7 +158,7 @@ class FramedCursor(LayoutCursor):
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
         """Raise DecodeError if the array is empty though it must not be, or if its elements do not ascend.
 
-        `values` begin at index `first`; `last` is the order number of the element before them.
+        `values` begin at index `first`; `last` is the sort key of the element before them.
         """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
@@ -210,6 +210,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return an element's order number: the field by which the elements of an ordered array ascend."""
+    """Return an element's sort key: the field by which the elements of an ordered array ascend."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -15,7 +15,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 
 class TagSectionReader(RuledCursor):
-    """A reader of tagged and optional fields. It stores their values in the innermost scope."""
+    """A reader of tagged and optional fields. It stores their values in the scope of the current struct."""
 
     def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
         start = self.pos
@@ -127,7 +127,7 @@ class TagSectionReader(RuledCursor):
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Give the fields that are absent from the section their defaults."""
+        """Set fields that are absent from the section to their defaults."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()

@@ -293,12 +293,12 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """Unpickle a message from its encoded bytes. They can be unpickled with either engine."""
+    """Recreate a pickled message from its encoded bytes. This works with either engine."""
     return message.decode(data, version)
 
 
 def owned(value: Any) -> Any:
-    """Replace memoryviews by bytes, because memoryviews can't be copied or pickled."""
+    """Return `value` with memoryviews replaced by bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """For each range of versions of a message or outer struct (the user), the version of the shared struct in it.
+    """Maps ranges of versions of a message or outer struct (the user) to versions of a shared struct.
 
     The ranges ascend without gaps, and the last range has no end. The struct's versions ascend too, so each range of
     struct versions corresponds to one range of user versions.

@@ -324,7 +324,7 @@ class RecordBatch:
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """Return a copy with other header fields, as brokers set them. The records are not decompressed.
+        """Return a copy with some header fields changed, as brokers do. The records are not decompressed.
 
         Raises EncodeError for a value that the format can't represent, or for a field that it does not have.
         """

@@ -137,7 +137,7 @@ class BatchBuilder:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The header's numbers that don't depend on the records."""
+        """The header's number fields that don't depend on the records, by name."""
         return {name: getattr(self, name) for name in _NUMBERS}
 
     @property
@@ -353,7 +353,7 @@ class BatchBuilder:
     # ------------------------------------------------------------ batches
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or, if `written` is given, of `count` encoded records."""
+        """Return a batch of the builder's records, or of the `count` encoded records in `written`."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)

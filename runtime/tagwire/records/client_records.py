@@ -280,7 +280,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return headers of the kind that the keys require or, without headers, the record's format."""
+    """Return headers of the kind that fits their keys, or the record's format if there are no headers."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

@@ -239,7 +239,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # true of nearly every record
+            return record  # nearly every record needs no change
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order

@@ -89,7 +89,7 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            return found  # nearly always true
+            return found  # the usual case
         return [
             each
             for each in found

@@ -147,7 +147,7 @@ class HeaderPositions:
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:
-        """Return `size`, or 0 if the header is truncated or the length is too small for any batch."""
+        """Return the size of the batch at `pos`, or 0 if its header is truncated or its length is too small."""
         found = self.length(header, pos)
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 

@@ -25,7 +25,7 @@ _ITEM = "headers"
 
 
 class Headers:
-    """Headers in order. A key may occur several times.
+    """The headers of a record, in order. A key may occur several times.
 
     `encoding` names the record format of the bytes: `kip82-str` (headers to the end, no null values), or `v2` and `v3`
     (preceded by a count). A `ProducerRecord`'s headers have no format yet, so an unsupported null value raises an error

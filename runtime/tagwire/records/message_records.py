@@ -135,9 +135,10 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """Return the formats to pass to `read_batches` for a field with this format.
+    """Return the formats that `read_batches` must accept in a records field of this format.
 
-    They include other formats that the field may contain, except with `only`, as for requests. Raises FormatError.
+    These are all formats that such a field may contain, or with `only`, as for requests, just this one. Raises
+    FormatError.
     """
     if format == "auto":
         return "auto"

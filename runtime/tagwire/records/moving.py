@@ -1,7 +1,7 @@
 """Move records from one batch to another in native code, without making objects of them.
 
 This works for formats whose records have the fields of magic 2, with an attributes byte in each. For other formats, and
-for records that are not in normal form, the caller moves `Record` objects instead, with the same result.
+for records that native code rejects, the caller moves `Record` objects instead, with the same result.
 """
 
 from array import array
@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not been moved yet. All of them are in normal form."""
+    """The records of a batch that have not been moved yet. Native code has accepted all of them."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 

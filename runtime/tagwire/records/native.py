@@ -132,7 +132,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether an item is a single value, or the array of headers with keys and values."""
+    """Return whether an item is a single value, or the headers as an array of keys and values."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

@@ -25,7 +25,7 @@ TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for 
 
 
 class FixedBytesType(WireType):
-    """bytes of a fixed size, without a length before them. JSON and defaults are in standard base64."""
+    """Bytes of a fixed size, without a length before them. JSON and defaults are in standard base64."""
 
     __slots__ = ()
     family = "fixed bytes"

@@ -308,7 +308,7 @@ class TextType(WireType):
 
 
 class BinaryType(WireType):
-    """bytes, encoded as a length and the bytes themselves. In JSON: standard base64."""
+    """Bytes, encoded as a length and the bytes themselves. In JSON: standard base64."""
 
     __slots__ = ()
     family = "binary"

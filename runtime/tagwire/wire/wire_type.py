@@ -112,7 +112,7 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the elements in `read`, a pair of raw elements and the position after them, for generated code."""
+        """Convert raw array elements. `read` is (raw elements, position after them). Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:

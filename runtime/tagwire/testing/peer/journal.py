@@ -115,7 +115,7 @@ class Journal:
         return request
 
     def add_problem(self, problem: Problem) -> None:
-        """Add a problem. This ends every `wait`."""
+        """Add a problem, and end every `wait`."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
