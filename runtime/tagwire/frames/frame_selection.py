@@ -30,7 +30,7 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """The base class for requests and responses.
+    """The base class of RequestSelection and ResponseSelection.
 
     With `sized`, frames begin with an int32 size, which is kept correct.
     """

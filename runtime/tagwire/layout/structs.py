@@ -186,7 +186,7 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
 
 
 class StructLayout(FrozenData):
-    """A struct in this version. `cls` is the data class of its values, or None if they are dicts."""
+    """The layout of a struct in one version. `cls` is the data class of its values, or None if they are dicts."""
 
     __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
 

@@ -63,7 +63,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     """Decode a record of a control batch.
 
     `registry` has the messages for the values; the default is `tagwire_messages`. As in Kafka, a version above the
-    known versions is read as the highest known one. Raises DecodeError for a key that is no marker's, and for an
+    known versions is read as the highest known one. Raises DecodeError for a key that isn't a marker's, and for an
     invalid value.
     """
     key = record.key
