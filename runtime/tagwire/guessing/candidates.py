@@ -128,8 +128,8 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
 
     Candidates are sorted by the cost of their values, lowest first. Each decodes strictly to the last byte, with two
     exceptions: a request whose header is complete is also listed if its body is damaged, and if nothing decodes to the
-    last byte, the best partial decodings are listed. Invalid bytes raise no error. Raises ValueError for a kind that is not
-    in `KINDS`.
+    last byte, the best partial decodings are listed. Invalid bytes raise no error. Raises ValueError for a kind that is
+    not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")

@@ -20,8 +20,8 @@ PLACES = ""
 Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.
 
-Each entry has the number of valid elements, the position after them, the element count so far, and the number of the
-last valid element. That number matters only if elements must be in order and more follow.
+Each entry has the number of valid elements, the position after them, the element count so far, and the sort key of the
+last valid element, which matters only if elements must be in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]
