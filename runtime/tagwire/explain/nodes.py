@@ -159,7 +159,7 @@ class Node:
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return this root of a separate trace as a node of a larger trace, with its offset and path there."""
+        """Return this root node as a node of a larger trace, with the offset and path that it has there."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

@@ -274,7 +274,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames of a search that ends, at a gap or the end of the data, without confirming them."""
+        """Yield complete frames that a search found but can't confirm, because a gap or the end of the data follows."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()

@@ -59,7 +59,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item, which may be a length, a checksum or compressed, or have its length in an earlier item."""
+        """Read an item of any kind, including lengths, checksums, and items whose length or codec came earlier."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -197,7 +197,7 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # not done after an error, which is reported at the inner position
+        self.buf, self.raw, self.end = outside  # not restored after an error: its report needs the inner position
         self.pos, self.compressed_at = end, None
 
 

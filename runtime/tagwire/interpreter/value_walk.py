@@ -46,7 +46,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not done after an error, whose message needs the path
+        self.path.pop()  # not restored after an error, whose message needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that reads the fields of a struct: attributes of an object, or entries of a mapping."""

@@ -495,7 +495,7 @@ class Message(Struct, Generic[H]):
         """Return the message in Kafka's JSON form. Raises EncodeError for a value that this version can't represent.
 
         By default, records are base64, and unknown tagged fields are under `_unknownTags`. `style="kafka"` returns
-        exactly what Kafka's own converters print, which lacks both.
+        exactly what Kafka's own converters print, without records and unknown fields.
         """
         from tagwire.message.json import to_json
 
