@@ -108,7 +108,7 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Count one request fewer as waiting for a response with this correlation ID."""
+        """Count one waiting request fewer for the correlation ID of this response."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
