@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoCommonVersionError(UnsupportedVersionError):
-    """The two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
+    """Raised if two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions) -> None:
         super().__init__(message_name, theirs.highest, ours)
@@ -28,7 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Every common version would lose part of the message. `losses` lists what the highest one would lose."""
+    """Raised if every common version would lose part of a message. `losses` are those of the highest version."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)

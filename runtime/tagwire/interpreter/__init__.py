@@ -1,1 +1,1 @@
-"""Decode and encode by layout: error positions, leniency, limits, checksums; and schemas built at run time."""
+"""Decode and encode by layout: finds error positions, reads leniently, enforces limits; and run-time schemas."""

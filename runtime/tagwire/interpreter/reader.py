@@ -161,7 +161,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # raise below: an error raised here would have a context that contains the value
+            odd = deviation  # raise below, so that the value isn't in the error's context
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value

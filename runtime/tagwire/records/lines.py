@@ -1,6 +1,6 @@
 """Format a batch's records as JSON lines, in native code and without an object for each record.
 
-If native code can't, for invalid records or for formats whose records have other fields than in magic 2,
+For records that native code rejects, and for formats whose records have other fields than in magic 2,
 `tagwire.log.dump` makes the same lines from record objects.
 """
 
