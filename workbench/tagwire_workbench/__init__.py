@@ -1,1 +1,1 @@
-"""Tools to explore, test and design protocols: browser, language server, proxy, fuzzing, what-if, lints."""
+"""Tools for exploring, testing and designing protocols: browser, language server, recording proxy, fuzzing and lints."""

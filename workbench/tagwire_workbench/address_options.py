@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
-    """A `HOST:PORT` value; with a default host, a port alone is enough."""
+    """Parameter type for `HOST:PORT`. If it has a default host, a port alone is accepted."""
 
     name = "address"
 

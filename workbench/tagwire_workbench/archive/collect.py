@@ -25,7 +25,7 @@ _KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The merged specs, sorted by component and name, and the origin of their versions."""
+    """The merged specs, sorted by component and name, and the releases that contain each of their versions."""
 
     specs: tuple[ImportedSpec, ...]
     history: History
@@ -33,7 +33,7 @@ class Archive:
 
 @dataclass
 class _Message:
-    """A message whose specs are collected from the releases, newest first."""
+    """One message and its merged spec so far. Releases are added from newest to oldest."""
 
     component: str
     spec: dict[str, Any]
@@ -43,7 +43,7 @@ class _Message:
 
     @property
     def names(self) -> list[str]:
-        """All names that the message has had, the newest first."""
+        """All names that the message has had, newest first."""
         said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
         return list(dict.fromkeys(said))
 
@@ -65,9 +65,9 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """Yield the name and the modernized specs of each release. `releases` is ordered newest first.
+    """Yield each release's name and its specs in modern form (see `modern`). `releases` is ordered newest first.
 
-    Raises SpecError for a spec of the core artifact that no newer release has.
+    Raises SpecError for a spec of the core artifact that no newer release has, because its component is then unknown.
     """
     homes: dict[str, str] = {}
     for release in releases:
@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield the specs. Those of the core artifact move to the components in which newer releases have them."""
+    """Move each spec of the core artifact to the component that has it in newer releases. Yield all specs."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -89,11 +89,11 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         yield spec
 
 
-# ---------------------------------------------------------------- one message in many releases
+# ---------------------------------------------------------------- merging messages
 
 
 def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str) -> None:
-    """Merge each spec of a release into its message, or add a new message for the spec."""
+    """Merge the specs of a release into `messages`. A spec that matches no message becomes a new message."""
     unknown: list[ImportedSpec] = []
     for spec in specs:
         message = next((message for message in messages if _is_same(message, spec)), None)
@@ -101,7 +101,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message that this release has under a known name can't also be one of the unknown specs.
+    # A message that has already matched a spec of this release can't match another one under a new name.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -159,7 +159,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec without a key is this message under a shorter or longer name, with the same bytes."""
+    """Return whether a keyless spec is this message: same bytes, and one of the two names begins with the other."""
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
@@ -171,7 +171,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Add the older names of each message as aliases, except for names that another message now has."""
+    """Add the older names of each message as aliases, except for names that another message has."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -179,11 +179,11 @@ def _name(messages: list[_Message]) -> None:
         message.spec = normal_form({**message.spec, "aliases": aliases})
 
 
-# ---------------------------------------------------------------- history and proof
+# ---------------------------------------------------------------- release history
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """List the releases with specs of each component, because some releases lack some artifacts."""
+    """Return, for each component, the releases that have specs of it. Some releases lack some artifacts."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)
@@ -191,7 +191,7 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return the history of a message's versions, after checking that the merged spec keeps their bytes.
+    """Return the history of a message's versions, after checking that the merged spec keeps their wire formats.
 
     `covered` lists the releases that have specs of the message's component, oldest first.
     """
@@ -213,7 +213,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging would change a version. `text` describes the version's wire format in `release`."""
+    """Raise SpecError if the merged spec's wire format of this version isn't `text`, its wire format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -1,4 +1,4 @@
-"""Documentation of imported specs: the archive keeps its own `about` strings and ignores those in releases."""
+"""Keep the archive's own `about` strings when specs are imported. Those in Kafka's releases are ignored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -14,11 +14,11 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Return the spec with the `about` strings from the folder's spec for the same message.
+    """Return the spec with the `about` strings of the same message's spec in `folder`.
 
-    The folder's spec may have the message's current name or an older name. Fields and common structs are matched by
-    name, so a renamed field loses its `about`. Raises SpecError if the folder's spec can't be read, because its `about`
-    strings would be lost.
+    That spec may have the message's current name or an older name. Fields and common structs are matched by name, so a
+    renamed field loses its `about`. Raises SpecError if the spec in `folder` can't be read, because its `about` strings
+    would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]

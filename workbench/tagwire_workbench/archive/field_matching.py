@@ -19,7 +19,10 @@ Spec = Mapping[str, Any]
 
 
 class FieldPairing:
-    """The paired fields of two specs. Names are in lower case, because layouts spell them differently."""
+    """Which field of a newer spec corresponds to each field of an older spec.
+
+    Field names are stored in lower case, because specs and layouts capitalize them differently.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -28,7 +31,7 @@ class FieldPairing:
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair the fields of two structs by position. In the version of these layouts, both have the same bytes."""
+        """Pair the fields of two structs (and nested structs) by position. Both structs must have the same bytes."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())
@@ -45,7 +48,10 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Return the newer field's name for each older field that is paired."""
+        """Map the names of older fields to names of newer fields. Fields not paired by position are paired by name.
+
+        Raises SpecError if fields with the same name have different types.
+        """
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:
@@ -66,7 +72,10 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by the `shared` versions with equal bytes. Raises SpecError for a contradiction."""
+    """Pair the fields of two specs by position, in those `shared` versions that have the same bytes in both specs.
+
+    Raises SpecError if two versions pair an older field with different newer fields.
+    """
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

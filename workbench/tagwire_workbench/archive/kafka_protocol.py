@@ -48,7 +48,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Fields that hold secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# The header versions of inflexible and of flexible message versions.
+# (header version of inflexible message versions, header version of flexible message versions)
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
@@ -71,13 +71,13 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the field. It and its subfields are marked as sensitive if `names` contains their names."""
+    """Set `sensitive` on the field and on its subfields, where their names are in `names`."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Add `recordFormats` to a field that holds records, or else to its subfields that do."""
+    """Add `recordFormats` to a field if it holds records, or else to those of its subfields that do."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]
@@ -85,7 +85,7 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert values by first version to values by range. The ranges leave no gaps, and the last one is open."""
+    """Convert {first version: value} to {version range: value}, without gaps. The last range is open-ended."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
@@ -111,6 +111,6 @@ def _negotiates(spec: Mapping[str, Any]) -> bool:
 
 
 def _can_fall_back(spec: Mapping[str, Any]) -> bool:
-    """Return whether version 0 begins with its error code, as KIP-511 requires."""
+    """Return whether version 0 exists and begins with an error code, as KIP-511 requires."""
     has_error_code = [(field["name"], field["type"]) for field in spec["fields"][:1]] == [("ErrorCode", "int16")]
     return has_error_code and 0 in Versions.parse(spec["validVersions"])

@@ -36,7 +36,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     added = theirs - ours
     if not added:
         return dict(newer)
-    if not ours:  # the API was removed, so the newer spec has no content
+    if not ours:  # the API was removed, so the newer spec has no versions
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
         raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """How each spec declares a struct, and which versions are taken from each spec."""
+    """The declarations of a struct in both specs, and the versions that each spec provides."""
 
     newer: Spec | None
     older: Spec | None
@@ -59,8 +59,6 @@ class _Sides:
 
 
 class _Merge:
-    """The merge of one pair of specs."""
-
     def __init__(self, newer: Spec, older: Spec, ours: set[int], added: set[int]) -> None:
         self.newer = newer
         self.older = older
@@ -96,7 +94,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Return the merged range for a key of the message. Each version follows the spec that defines the version."""
+        """Merge a range of the message, such as `flexibleVersions`, as declared by the spec that provides each version."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -105,7 +103,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge values by version range, without gaps. Each version's value comes from the spec that defines it."""
+        """Merge two mappings from version ranges to values. Each value comes from the spec that provides the version."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -115,8 +113,6 @@ class _Merge:
         starts = [v for v in sorted(values) if values.get(v - 1) != values[v]]
         ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
         return {str(Versions(first, last)): values[start] for start, (first, last) in zip(starts, ranges, strict=True)}
-
-    # ------------------------------------------------------------ fields
 
     def fields(self, sides: _Sides, newer_struct: str, older_struct: str) -> list[dict[str, Any]]:
         """Return a struct's merged fields. Fields that only the older spec has keep their relative positions."""
@@ -134,7 +130,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # all versions with this field are in the newer spec, which lacks it
+            return None  # every version with this field is provided by the newer spec, which dropped it
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -152,7 +148,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with its inline struct merged. A common struct is only noted here and merged later."""
+        """Return the field with its inline struct merged. Common structs are merged later, by `common_structs`."""
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -174,7 +170,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs that are used, each merged for all the versions in which it is used."""
+        """Return the common structs that fields use, each merged for all the versions in which it is used."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -202,7 +198,7 @@ def _struct_name(type: str) -> str:
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """Return the value whose version range contains this version; "" if there is none."""
+    """Look up a version in a mapping from version ranges to values; return "" if no range contains the version."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -210,7 +206,10 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield the newer fields in order, each with its partner. Unpaired older fields follow their predecessor."""
+    """Yield (newer field, older field) pairs in merged order. Either is None if there is no such field.
+
+    An older field without a partner is placed after the field that precedes it in the older spec.
+    """
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None
@@ -228,14 +227,14 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those versions that are in the field's range `key`. `flexibleVersions` defaults to the message's."""
+    """Return those of `versions` that the field's range `key` contains. `flexibleVersions` defaults to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that includes `inside` and excludes `outside`: the declared range, if it does so."""
+    """Return `declared` if it includes `inside` and excludes `outside`, otherwise a new range that does."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -246,7 +245,7 @@ def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[i
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return the range of the versions `inside`. The range is open unless this would include excluded versions."""
+    """Return a range that includes `inside` and excludes `outside`. It is open-ended if `outside` permits."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -2,8 +2,8 @@
 
 The two bytes before a coordinator record's key hold its type. Up to Kafka 4.0, specs described this type as the key's
 version (`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0.
-The bytes are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages; the older message is
-named Legacy...
+The bytes are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages: `OffsetCommitKey` for
+version 1, and `LegacyOffsetCommitKey` for version 0.
 """
 
 from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Reduce a message or field to the members of one version, and renumber this version as 0."""
+    """Return a message or field reduced to one version, which is renumbered as 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:

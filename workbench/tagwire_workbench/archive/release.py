@@ -1,8 +1,8 @@
-"""Read the specs of one release from all its jars, with the archive's names and components.
+"""Read the specs of one release from its jars or folders.
 
-Every release is converted to today's conventions before releases are compared: mistakes are corrected, `about` strings
-removed, components assigned, and coordinator records combined with their keys (`modern_records`). Facts that exist only
-in Kafka's code, such as header versions, are added later, when specs are written.
+Mistakes are corrected, `about` strings are removed, and each spec is assigned to a component, so that specs of
+different releases can be compared. Kafka defines some properties only in code, such as header versions; they are added
+later, when specs are written.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,14 +62,14 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release. `name` is, for example, `4.4.0`; empty if no source name contains a release."""
+    """The sources of one release. `name` is, for example, `4.4.0`, or "" if no source name contains a release."""
 
     name: str
     sources: tuple[SpecSource, ...]
 
     @property
     def specs(self) -> list[ImportedSpec]:
-        """Return the specs of all sources, each message once.
+        """The specs of all sources, each message once.
 
         Two jars may contain identical specs. Raises SpecError for different specs with the same name.
         """
@@ -89,11 +89,11 @@ class Release:
 def read_releases(
     paths: Sequence[Path], *, component: str | None = None, progress: Callable[[Path], None] = lambda path: None
 ) -> list[Release]:
-    """Return the releases in jars and directories, newest first; nothing is written.
+    """Read the specs in jars and directories, and return their releases, newest first.
 
-    Release and component are taken from each source's name (`kafka-clients-4.4.0.jar`). `component` is for sources
-    whose names lack the component, and takes precedence over names. A jar without specs is an empty source. Raises
-    SpecError; if specs break rules, its `problems` lists the violations in all sources.
+    A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`), but `component` replaces the
+    component for all sources. A jar may have no specs. Raises SpecError; if specs break rules, its `problems` lists the
+    violations in all sources.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []
@@ -139,7 +139,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API was removed, so only the reservation of its key matters.
+        # The API was removed, and the spec only reserves its key.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:
@@ -160,17 +160,14 @@ def _facts(value: Any) -> Any:
     return value
 
 
-# ---------------------------------------------------------------- models and layouts of specs
-
-
 def message_of(spec: dict[str, Any]) -> MessageSpec:
-    """Return the model of a spec in normal form. Raises SpecError if it breaks a rule."""
+    """Parse a spec in normal form. Raises SpecError if it breaks a rule."""
     return _message(canonical_text(spec))
 
 
 @lru_cache(maxsize=4096)
 def _message(text: str) -> MessageSpec:
-    """Return the model of a spec, cached because most specs are the same in many releases."""
+    """Parse a spec. Results are cached, because most specs are the same in many releases."""
     result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
     if result.message is None:
         raise spec_error([problem for problem in result.problems if problem.severity == "error"])
@@ -178,7 +175,7 @@ def _message(text: str) -> MessageSpec:
 
 
 def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """Return a description of the wire format of each version, for a spec in normal form."""
+    """Describe the wire format of each version as a string (see `wire_facts`). The spec must be in normal form."""
     return _wire_texts(canonical_text(spec), names)
 
 

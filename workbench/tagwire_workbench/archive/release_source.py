@@ -46,7 +46,7 @@ _ZIP_FAULTS: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, Va
 
 @dataclass(frozen=True, slots=True)
 class SpecText:
-    """The source of one spec. `origin` is its file or, in a jar, `jar!entry`."""
+    """The JSON text of one spec. `origin` is the path of its file or, in a jar, `jar!entry`."""
 
     origin: str
     name: str
@@ -58,8 +58,8 @@ class SpecText:
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
     """Yield the specs of a jar or directory, sorted by path.
 
-    `component` is for a source whose name lacks the component, and takes precedence over the name. Raises SpecError for
-    unreadable or hostile sources.
+    `component` replaces the component that the source's path names. Raises SpecError for an unreadable or hostile
+    source, and for a path without a component.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")
@@ -130,9 +130,9 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component that the innermost matching part of the path names.
+    """Return the component of a spec, from the innermost folder of its path that names one.
 
-    This part is an artifact, the artifact's source module, or the component itself.
+    The folder is named after an artifact (`kafka-clients-4.4.0`), its source module (`clients/src`), or the component.
     """
     folders = path.resolve().parent.parts
     if folders[-1] in COMPONENTS.values():

@@ -29,9 +29,9 @@ _MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
 
 
 def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
-    """Return the plain tree of a spec, the corrections, and all other errors.
+    """Return a spec's corrected tree of plain Python objects, notes about the corrections, and the remaining errors.
 
-    The tree is None if there are errors. Callers must not change it, because it is cached.
+    The tree is None if errors remain. Callers must not change it, because it is cached.
     """
     tree, notes, errors = _mended(source.text)
     return tree, notes, [replace(problem, file=source.origin) for problem in errors]
@@ -39,7 +39,7 @@ def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], li
 
 @lru_cache(maxsize=4096)
 def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Correct the mistakes. Results are cached, because most specs are the same in many releases."""
+    """Implement `mended`. Results are cached, because most specs are the same in many releases."""
     text, notes = _without_rest(text)
     errors = _errors(text)
     if any(problem.rule not in _MENDED for problem in errors):
@@ -51,7 +51,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; assuming none")
-    if errors:  # these mistakes may have hidden others
+    if errors:  # the reader may have reported other errors only without these mistakes
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 
@@ -62,13 +62,16 @@ def _errors(text: str) -> tuple[Problem, ...]:
 
 
 def own_entity_types(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the entity types that Kafka lacks, in the form of the option `entity_types`. Forks may define them."""
+    """Return the spec's entity types that Kafka doesn't define, as a value for the option `entity_types`.
+
+    Forks of Kafka define such types.
+    """
     names = set(re.findall(r'"entityType"\s*:\s*"(\w+)"', text)) - {"unknown", *ENTITY_TYPES}
     return tuple((name, "") for name in sorted(names))
 
 
 def _without_rest(text: str) -> tuple[str, list[str]]:
-    """Remove any text after the spec, and return a note about the removal."""
+    """Return the source up to the end of the spec object, and a note if there was text after it."""
     for problem in parse(text, file="").problems:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]

@@ -61,7 +61,7 @@ class Browser(App[None]):
         self._asked = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Keep references to widgets, because they are updated even while another screen is shown.
+        # Keep references to the widgets, because they are updated even while the help screen is shown.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)
@@ -82,7 +82,7 @@ class Browser(App[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        # Without colors, the style sheet marks the cursor with bold text and similar attributes.
+        # Without colors, the style sheet marks the cursor with text attributes such as bold.
         self.set_class(self.no_color, "colourless")
         self.entries.focus()
         self.reader.start()
@@ -163,7 +163,7 @@ class Browser(App[None]):
         self.fields.show(items)
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
-        """Mark the bytes of the field at the cursor."""
+        """Highlight the bytes of the field that the user selected."""
         item, cursor = event.item, self.fields.cursor_node
         if cursor is not None and cursor.data is item:  # otherwise another entry is already shown
             self.bytes.show(item.buffer, item.begin, item.end)
@@ -171,7 +171,7 @@ class Browser(App[None]):
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
-        """Move the field cursor to the field that contains the selected byte."""
+        """Select the field that contains the byte at the cursor of the byte pane."""
         self.fields.reveal(event.buffer, event.offset)
 
     # ------------------------------------------------------------ filters
@@ -213,7 +213,7 @@ class Browser(App[None]):
         self.prompt.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Apply the value that the user entered in the prompt."""
+        """Apply the filter, or go to the entry number, that the user entered in the prompt."""
         take = self.apply_filter if self._asked == "filter" else self._go_to_number
         if take(event.value):
             self._close_prompt()

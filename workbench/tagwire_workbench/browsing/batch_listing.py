@@ -1,4 +1,4 @@
-"""A listing of the batches in segments. Positions come from batch headers; records are read when an entry is shown."""
+"""A listing of the batches in log segments. At first only batch headers are read; records are read for a shown batch."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
-# Filters test every frame, so these functions avoid creating a trace of the frame, which is slow.
+# Filters call these functions for every frame, so they don't trace the frame, which would be slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
@@ -39,7 +39,7 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message; None if finding them requires a trace."""
+    """Return the decompressed record bytes in a message; None if they can only be found by tracing the message."""
     found = []
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
@@ -125,7 +125,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches added to a segment. Raises LogPathError."""
+        """Read the batches added to a segment since the last call. Yields True after each slice. Raises LogPathError."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -157,7 +157,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add the rest of a segment, in which no batch was found, as a single faulty entry."""
+        """Add the bytes from `start` to the end of a segment as one faulty entry, because no batch begins there."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 
@@ -165,7 +165,7 @@ class BatchListing(Listing):
         return (str(entry + 1), self._place(entry), *self._fields(entry))
 
     def _place(self, entry: int) -> str:
-        """Return the name of the partition; for a file outside of a partition folder, the file name."""
+        """Return the partition's name or, for a file outside of a partition folder, the file name."""
         path = self._segments[self._files[entry]].path.absolute()
         return printable(path.parent.name if partition_name(path.parent) else path.name)
 
@@ -186,8 +186,6 @@ class BatchListing(Listing):
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)
             return scan.outline(self._starts[entry]) if outline else scan.batch(self._starts[entry])
-
-    # ------------------------------------------------------------ single batches
 
     def look(self, entry: int) -> ExplainedEntry:
         path, start = self._segments[self._files[entry]].path, self._starts[entry]
@@ -210,8 +208,6 @@ class BatchListing(Listing):
         except (TagwireError, DecodeError) as error:
             return str(error)
         return ""
-
-    # ------------------------------------------------------------ filters
 
     def test_of(self, term: Term) -> Test:
         if term.key == "is":
@@ -275,7 +271,6 @@ class BatchListing(Listing):
 
 
 def _time(milliseconds: int) -> str:
-    """Return a timestamp as text; "" if the batch has no timestamp."""
     try:
         when = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (OverflowError, OSError, ValueError):

@@ -19,12 +19,12 @@ _EMPTY = Buffer("bytes", b"")
 
 
 def _width(number: int) -> int:
-    """Return the width of a line of `number` bytes: the offset, then three columns of hex and one of text per byte."""
+    """Return the width of a line: the offset, then for each byte three columns of hex and one of text."""
     return _OFFSET + 4 * number + 2
 
 
 def width_next_to(whole: int) -> int:
-    """Return the width of the byte pane with its scroll bar, which is at most about half of the terminal's width."""
+    """Return the width of the byte pane with its scroll bar: at most about half of `whole`, the terminal's width."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 

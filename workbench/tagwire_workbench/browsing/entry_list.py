@@ -70,11 +70,10 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def _rows(self) -> int:
-        """The number of lines for entries: all lines of the widget except the first, which has the column titles."""
         return self.scrollable_content_region.height - 1
 
     def show(self, view: View, entry: int | None) -> None:
-        """Show another view. The cursor moves to `entry` or, if the view lacks this entry, to the next entry."""
+        """Show another view. Move the cursor to `entry` or, if the filter hides it, to the next entry in the view."""
         self.view = view
         self._shown_length = -1
         self.cursor = 0 if entry is None else view.place_of(entry)

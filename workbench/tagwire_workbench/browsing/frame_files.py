@@ -28,7 +28,7 @@ _START: Final = 8
 
 
 class FrameFile(Protocol):
-    """A file of frames."""
+    """The interface of the classes that read frames from a file."""
 
     fault: str
     """Why reading ended before the end of the file; "" if the end was reached."""
@@ -56,7 +56,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # the whole path would leave too little room for the error
+        self._name = file.path.name  # the whole path would be too long for an error message in the title line
 
     @property
     def progress(self) -> float:
@@ -100,7 +100,7 @@ class LineFile:
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *place)  # selecting the entry shows the error
+            table.add_damaged(number, *place)  # the browser shows the error when the user selects the entry
             return
         if line.is_close:
             return
@@ -130,7 +130,7 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Return the frame. A response without an API gets the API of its request, which the table contains."""
+    """Return the frame. For a response, set the API to that of its request, if the table has it."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))
@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame in the temporary file, and return the values for its table row."""
+        """Copy a frame to the temporary file. Return the values that its table row needs, beginning with its time."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each
@@ -210,7 +210,7 @@ class NetworkFile:
 
 
 class StreamFile:
-    """The length-prefixed frames of one direction of a connection."""
+    """A file with the bytes of one direction of a connection: frames, each preceded by its length."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
         self.fault = ""

@@ -1,4 +1,4 @@
-"""A listing of the frames in a capture, which a class from `tagwire_workbench.browsing.frame_files` reads."""
+"""A listing of the frames in a capture. The classes in `frame_files` read the capture."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -110,14 +110,12 @@ class FrameListing(Listing):
             self._titles[key] = found
         return found
 
-    # ------------------------------------------------------------ single frames
-
     def look(self, entry: int) -> ExplainedEntry:
         frame = self.file.frame(self.table, entry)
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
-        """Return the error that `tagwire explain` would show; none for a response whose request is unknown."""
+        """Return the error that `tagwire explain` would show; "" for a response whose request is unknown."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
@@ -146,8 +144,6 @@ class FrameListing(Listing):
     def _carries_records(self, message: "type[Message]") -> bool:
         return self.settings.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
 
-    # ------------------------------------------------------------ filters
-
     def test_of(self, term: Term) -> Test:
         table = self.table
         if term.key == "is":
@@ -164,13 +160,13 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in (term.value, *term.values)]  # one name may contain commas
+        values = [value.casefold() for value in (term.value, *term.values)]  # names may contain commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield what a text filter searches: the entry's cells, its frame and its decompressed records, redacted."""
+        """Yield what a text filter searches: the entry's cells, frame and decompressed records, without secrets."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

@@ -18,7 +18,7 @@ _WAITING: Final = 1 << 16
 
 
 class Names:
-    """Strings that many frames share. Each string is stored once and has a number."""
+    """Strings that many frames share, such as client names. Each distinct string is stored once and has a number."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -34,7 +34,7 @@ class Names:
 
 
 class FrameTable:
-    """A table with a row for each frame."""
+    """The properties of all frames, with a row for each frame."""
 
     def __init__(self, registry: "Registry") -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)
@@ -82,10 +82,10 @@ class FrameTable:
         size: int | None = None,
         is_silent: bool = False,
     ) -> int:
-        """Add a row for a frame. Only the first 8 bytes of `data` are used and, without `size`, its length.
+        """Add a row for a frame. `data` must contain at least its first 8 bytes; `size` defaults to `len(data)`.
 
-        `is_silent` means that a request gets no response. Without `api`, a request's API is read from its bytes, and a
-        response's API is that of its request.
+        `is_silent` means that a request gets no response. `api` defaults to the API key and version in a request's
+        bytes or, for a response, to those of its request.
         """
         conn = self.connection_names.number(connection)
         partner = NONE
@@ -138,5 +138,4 @@ def _int(data: bytes) -> int:
 
 
 def _fitting(number: int) -> int:
-    """Return the number, or NONE if it does not fit in a column, which means that it can't belong to a known API."""
     return number if -(1 << 31) <= number < 1 << 31 else NONE

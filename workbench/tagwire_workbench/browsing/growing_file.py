@@ -103,10 +103,10 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress some bytes. Returns the output and the consumed bytes. Raises InputError.
+        """Return the decompressed bytes, and the part of `data` that was passed to zlib.
 
         If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
-        bytes.
+        bytes. Raises InputError.
         """
         while True:
             before = self._decoder.copy()

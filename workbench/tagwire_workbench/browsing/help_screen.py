@@ -39,7 +39,7 @@ A filter is a list of terms, separated by spaces; a batch must match all of them
 
 
 def help_text(keys: Sequence[str]) -> str:
-    """Return the help for a listing, which supports these filter keys."""
+    """Return the help text for a listing that supports these filter keys."""
     names = "  ".join(f"{key}=" for key in keys)
     return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks errors."
 

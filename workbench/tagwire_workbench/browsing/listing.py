@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class ExplainedEntry(NamedTuple):
-    """An entry with its bytes and their explanation."""
+    """The bytes of an entry, and their explanation as printed by `tagwire explain`."""
 
     data: bytes
     explained: Explained
@@ -82,7 +82,7 @@ class Listing(ABC):
 
     @abstractmethod
     def look(self, entry: int) -> ExplainedEntry:
-        """Return an entry with its bytes and their explanation. Raises InputError if the file is no longer readable."""
+        """Return the bytes of an entry and their explanation. Raises InputError if the file can no longer be read."""
 
     @abstractmethod
     def find_fault(self, entry: int) -> str:
@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number or, if there is none, the next entry. Return None at the end."""
+        """Return the entry with this number or, if there is none, the next entry; None if no later entry exists."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
@@ -114,7 +114,7 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return the values that related entries share with this entry, by filter key, such as its connection."""
+        """Return filter values, by key, that select the entries related to this one, such as those of its connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:
@@ -132,7 +132,7 @@ _HIDDEN: Final = b"\0"
 
 
 def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
-    """Return whether any of these byte strings contains `wanted`, which is lower-case, ignoring ASCII case."""
+    """Return whether any of these byte strings contains `wanted`, ignoring ASCII case. `wanted` must be lower-case."""
     return any(wanted in text.lower() for text in texts)
 
 

@@ -68,7 +68,7 @@ def _head(path: Path) -> bytes:
 
 
 def _is_batch(head: bytes) -> bool:
-    """Return whether a file may begin with a batch. For text files, the offset and length would be far too large."""
+    """Return whether these may be the first bytes of a batch. In text, the offset and length would be far too large."""
     if len(head) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)
@@ -79,5 +79,5 @@ def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # reports a folder without partitions at once
+    find()  # fails at once if the folder has no partitions
     return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

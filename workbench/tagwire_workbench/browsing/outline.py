@@ -1,4 +1,4 @@
-"""The tree of an entry's fields: the values to show, and where each field's bytes are.
+"""The field tree of an entry: the value of each field, and the position of its bytes.
 
 Items are created when their parent is opened. A very long array is divided into ranges of elements, so that opening the
 array creates only one item per range.
@@ -33,19 +33,16 @@ Note = Callable[[Node], str]
 
 
 class _Details(NamedTuple):
-    """How to describe nodes: notes on their values, and the documentation of their fields."""
-
     note: Note
     abouts: Mapping[str, str]
     """The `about` string of each field, by path without indices."""
 
     def about(self, node: Node) -> str:
-        """Return the `about` string of the node's field; "" for the node of a whole message."""
         return self.abouts.get(_INDEX.sub("", node.path), "") if node.path else ""
 
 
 class Buffer(NamedTuple):
-    """The bytes that item positions refer to: the bytes of the entry, or bytes decompressed from it."""
+    """A byte string to which the positions of items refer: an entry's bytes, or bytes decompressed from them."""
 
     name: str
     data: bytes
@@ -99,7 +96,7 @@ class Item:
 
 
 def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
-    """Return an entry's bytes and field tree. Errors and unread bytes are items too, so each byte is in an item."""
+    """Return an entry's bytes and field tree. Errors and unread bytes have items of their own, so no byte is left out."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)
@@ -116,7 +113,6 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
 
 
 def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
-    """Return the buffer to which a trace's positions refer. In an entry with several batches, each has its own."""
     return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
 
 
@@ -167,7 +163,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return a label that tells array elements apart: the value, or else the first string or number in it."""
+    """Return text that distinguishes an array element from others: its value, or else its first string or number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -203,7 +199,6 @@ def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[i
 
 
 def _name(child: Node, around: Node) -> str:
-    """Return a node's path relative to its parent. If it has no path, return the node's type."""
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
@@ -244,7 +239,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry. If it has an error, open the path to the error, otherwise a few short branches."""
+        """Show another entry. Open the path to its error or, if it has none, open some short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)
@@ -259,7 +254,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch and its subbranches, until the opened items reach a limit."""
+        """Open a branch and its subbranches, as long as not too many items are shown."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)
@@ -270,7 +265,6 @@ class FieldTree(Tree[Item]):
             waiting += node.children
 
     def _open_way(self, node: TreeNode[Item], way: Sequence[Item]) -> TreeNode[Item]:
-        """Open the branches on a path, and return the node at its end."""
         for item in way:
             if node is not self.root:
                 self._open(node)

@@ -77,6 +77,6 @@ class Reader:
         for entry in wanted:
             try:
                 self.listing.is_faulty(entry)
-            except TagwireError:  # selecting the entry shows the error
+            except TagwireError:  # the browser shows the error when the user selects the entry
                 continue
         return bool(wanted)

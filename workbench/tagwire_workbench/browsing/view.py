@@ -24,7 +24,7 @@ class View:
         """The filter as the user typed it."""
         self._found = array("i")
         self._tried = 0
-        # Test columns first, because reading an entry's bytes, which tests for errors and text require, is slow.
+        # Test the columns first. Tests for text and errors must read the entry's bytes, which is slow.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""
