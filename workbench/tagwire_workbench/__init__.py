@@ -1,1 +1,1 @@
-"""Tools for exploring, testing and designing protocols: browser, language server, recording proxy, fuzzing and lints."""
+"""Tools for exploring, testing and designing protocols: browser, language server, recording proxy, fuzzing, lints."""

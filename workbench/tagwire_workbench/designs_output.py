@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Return the specs of a file or folder, without registers, read with the options of their spec set.
+    """Read the specs in a file or folder with the options of their spec set. Registers are left out.
 
     Raises SpecError for a spec with errors.
     """
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings and, as text, what was checked. If a finding is an error, exit with status 1."""
+    """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

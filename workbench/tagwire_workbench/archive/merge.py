@@ -94,7 +94,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Merge a range of the message, such as `flexibleVersions`, as declared by the spec that provides each version."""
+        """Merge a range of the message, such as `flexibleVersions`. The spec that provides a version decides about it."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -103,7 +103,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge two mappings from version ranges to values. Each value comes from the spec that provides the version."""
+        """Merge two mappings from version ranges to values. Each value is from the spec that provides the version."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -227,7 +227,7 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those of `versions` that the field's range `key` contains. `flexibleVersions` defaults to the message's."""
+    """Return those of `versions` that are in the field's range `key`. `flexibleVersions` defaults to the message's."""
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}

@@ -1,4 +1,4 @@
-"""A listing of the batches in log segments. At first only batch headers are read; records are read for a shown batch."""
+"""A listing of the batches in log segments. Only batch headers are read, and the records of the batch on the screen."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -125,7 +125,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches added to a segment since the last call. Yields True after each slice. Raises LogPathError."""
+        """Read the batches added to a segment since the last call. Yield True after each slice. Raises LogPathError."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns

@@ -96,7 +96,7 @@ class Item:
 
 
 def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
-    """Return an entry's bytes and field tree. Errors and unread bytes have items of their own, so no byte is left out."""
+    """Return an entry's bytes and field tree. Errors and unread bytes have items of their own; no byte is left out."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)

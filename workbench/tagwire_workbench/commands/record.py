@@ -145,11 +145,10 @@ class _Printing:
         self._thread.start()
 
     def add(self, show: "Callable[[], None]") -> None:
-        """Queue a function that prints."""
         self._waiting.put(show)
 
     def close(self) -> None:
-        """Wait until queued functions have printed, but not for a stalled reader."""
+        """Wait for queued output to be printed, but only for `_CLOSING` seconds, in case the reader has stalled."""
         self._waiting.put(None)
         self._thread.join(_CLOSING)
 
@@ -157,7 +156,7 @@ class _Printing:
         while (show := self._waiting.get()) is not None:
             try:
                 show()
-            except OSError as error:  # standard output is closed
+            except OSError as error:  # the reader of standard output has gone
                 if (future := self._stopping.future) is not None:
                     with contextlib.suppress(RuntimeError):  # the event loop has already ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)

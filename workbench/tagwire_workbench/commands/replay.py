@@ -125,7 +125,7 @@ def command(
 
 
 def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """Return the frames recorded with one server.
+    """Return the frames that were recorded on connections to `server`.
 
     If there are none, raises click.BadParameter with a list of the servers in the capture.
     """
@@ -138,7 +138,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """Return the response classes of the recorded responses, except for responses that the package lacks."""
+    """Return the classes of the recorded responses. Responses unknown to the message package are left out."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
@@ -161,7 +161,7 @@ async def _play(
     is_paced: bool,
     retry: float,
 ) -> Counter[str]:
-    """Play the steps and show differences. Returns how many responses were equal, different or missing."""
+    """Send the requests and show the differences. Return how many responses were equal, different or missing."""
     from tagwire_workbench.replaying.answers import answer_differences, is_worth_a_retry, response_name
     from tagwire_workbench.replaying.id_mapping import IdMapping
     from tagwire_workbench.replaying.player import play
@@ -190,13 +190,12 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints the differences of each response, or refers to an earlier line with the same differences."""
+    """Prints the differences of each response. Equal differences are printed once; later responses refer to them."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
 
     def show(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
-        """Print a line for a missing response, and lines for a response that differs."""
         from tagwire.testing.peer.assertions import difference_lines
 
         step = answer.step
@@ -232,7 +231,7 @@ class _Summary:
             self._examples.setdefault((name, path), example)
 
     def show(self) -> None:
-        """Print a line for each differing field, starting with the most frequent."""
+        """Print a table row for each differing field, the most frequent first."""
         if self._counts:
             rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
             print_table([Column("answers", is_number=True), *map(Column, ("message", "field", "example"))], rows)

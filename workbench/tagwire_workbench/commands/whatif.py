@@ -72,7 +72,7 @@ def command(
 
 
 def _topic(found: "Partition | Segment") -> str:
-    """Return the topic of a partition folder; for other folders, their name."""
+    """Return the topic of a partition. For a segment outside of a partition folder, return its folder's name."""
     from tagwire.log.names import partition_name
 
     folder = found.path.absolute()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 # `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields.
-# `CaptureUsage` keeps the values of a field if they are few, because such values show what a peer supports.
+# It keeps a field's values if they are few, because such values show which features a client or server supports.
 
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""
@@ -26,7 +26,7 @@ _FEW: Final = 16
 
 @dataclass
 class FieldUsage:
-    """How a capture uses a field of a message, in all versions together."""
+    """How a capture uses one field of a message, in all versions of the message together."""
 
     row: "FieldRow"
     default: Any
@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value of the field, and remember it while there are few different ones."""
+        """Count a use of the field, and add the value to `values` unless there are already too many."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -51,7 +51,7 @@ class FieldUsage:
 
     @property
     def possible(self) -> frozenset[Any]:
-        """All possible values of the field; empty unless the spec lists a small number of them."""
+        """All values that the field may have, for booleans and small enums; empty for other fields."""
         if self.row.type == "bool":
             return frozenset((False, True))
         members = frozenset(() if self.row.enum is None else self.row.enum)
@@ -90,7 +90,6 @@ class CaptureUsage:
         self._walk(self.fields.setdefault(name, {}), frame.message, frame.version, "")
 
     def _walk(self, fields: dict[str, FieldUsage], value: Struct, version: int | None, path: str) -> None:
-        """Count the uses of fields in a struct and its nested structs."""
         defaults = fresh(type(value))
         for row in value.FIELDS:
             if version is None or version not in row.versions:
@@ -108,13 +107,13 @@ class CaptureUsage:
 
 
 def value_strings(values: Iterable[Any]) -> list[str]:
-    """Return the values as strings, sorted. Enum members include their name."""
+    """Return the values as sorted strings. Enum members are shown with their names."""
     ordered = sorted(values, key=lambda value: (value is None, str(type(value)), value if value is not None else 0))
     return [f"{int(each)} {each.name}" if hasattr(each, "name") else shown(each) for each in ordered]
 
 
 class FieldComparison(NamedTuple):
-    """A field of a message that both captures have."""
+    """A field of a message that occurs in both captures, and how each capture uses the field."""
 
     path: str
     a: int
@@ -176,7 +175,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
     """Return the values that only the first capture has, those that only the second has, and those that neither has.
 
-    A capture without the field counts as having only its default.
+    A capture without the field counts as having only the field's default.
     """
     known = one or other
     assert known is not None, "a capture has it"

@@ -29,7 +29,7 @@ class Finding:
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """Create a finding about a spec, with the rule's default severity."""
+        """Create a finding about a field or key of a spec, with the rule's default severity."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,
@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def spot(self) -> Spot:
-        """The spec key and field that the finding is about."""
+        """The field and spec key that the finding is about."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property

@@ -1,7 +1,7 @@
-"""Find design flaws of a record format that make it costly to read or write.
+"""Find flaws in the design of a record format that make it costly to read or write.
 
-The rules examine the layout: which fields vary in length, what the checksum covers, and how many bytes a value takes
-according to a proposal's claim.
+The rules examine the format's layout: for example, which fields vary in length, and what the checksum covers. One rule
+checks the sizes that a proposal claims for its fields.
 """
 
 from collections.abc import Iterator

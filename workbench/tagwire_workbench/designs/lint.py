@@ -1,7 +1,6 @@
-"""Find design flaws in a record format, in a message, and in messages compared with each other.
+"""Find design flaws in record formats and messages, and inconsistencies between the messages of a set.
 
-The rules report what a design costs those who read and write it. All rules run; `chosen` then selects the findings of
-rules that the settings enable.
+All rules run on every spec. `chosen` then drops the findings of rules that the settings disable.
 """
 
 from collections import defaultdict
@@ -17,7 +16,7 @@ from tagwire_workbench.designs.message_lint import lint_message
 
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield the findings about pairs: a request and response with the same API key, and messages of the same kind."""
+    """Yield the findings about pairs of messages: a request and its response, and messages of the same kind."""
     alive = [spec for spec in specs if spec.valid_versions]
     requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
     for spec in alive:
@@ -40,7 +39,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of a request and its response, each limited to the versions that both have."""
+    """Return the flexible versions of a request and of its response, both without versions that only one of them has."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 
@@ -50,7 +49,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield a finding for each message without flexible versions, if other messages of its kind have them."""
+    """Yield a finding for each message without flexible versions if other messages of its kind have such versions."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
@@ -58,7 +57,7 @@ def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
 
 
 def lint(spec: MessageSpec) -> list[Finding]:
-    """Return the findings about a record format or message. Removed messages, which have no versions, have none."""
+    """Return the findings about a record format or message. A removed message has no versions, and so no findings."""
     if spec.format is not None:
         return list(lint_format(spec))
     return list(lint_message(spec)) if spec.valid_versions else []

@@ -1,4 +1,4 @@
-"""Find design flaws of a single message: names, documentation, defaults, tags and nulls that cause work for its users.
+"""Find design flaws of a single message, such as misleading names or defaults, and missing documentation.
 
 Each rule is a function of a field within its struct, or of the message. A common struct is checked only once, where a
 field first uses it.
@@ -29,12 +29,12 @@ class _Place:
 
     @property
     def versions(self) -> Versions:
-        """The valid versions that have the field."""
+        """The valid versions of the message that have the field."""
         return self.field.versions & self.around
 
     @property
     def is_later(self) -> bool:
-        """Whether the field is newer than its struct. If so, peers with older versions of the struct lack the field."""
+        """Whether the field was added after its struct, so that some versions have the struct without the field."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> Finding:
@@ -55,7 +55,7 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
 
 
 def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
-    """Yield the fields of a struct and its nested structs, except shared structs, which are checked separately."""
+    """Yield the fields of a struct and of its nested structs, except shared structs, which have their own specs."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)
@@ -65,7 +65,7 @@ def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions
             yield from _places(spec, spec.struct(field.struct), inner, around & field.versions, seen)
 
 
-# ---------------------------------------------------------------- names and documentation
+# ---------------------------------------------------------------- rules about names and documentation
 
 
 def _first_letter(place: _Place) -> _Found:
@@ -102,7 +102,7 @@ def _field_docs(place: _Place) -> _Found:
         yield place.finding("TL43", "name", f"{place.field.name} has no about")
 
 
-# ---------------------------------------------------------------- versions
+# ---------------------------------------------------------------- rules about versions
 
 
 def _flexible_too_late(spec: MessageSpec) -> _Found:
@@ -124,11 +124,11 @@ def _stiff_length(place: _Place) -> _Found:
         yield place.finding("TL54", "flexibleVersions", text)
 
 
-# ---------------------------------------------------------------- defaults and nulls
+# ---------------------------------------------------------------- rules about defaults and nulls
 
 
 def _implied_default(place: _Place) -> _Found:
-    """Find numbers that identify or locate something and have an implied default, because 0 is no natural default."""
+    """Find IDs and positions without an explicit default. The implied default, 0, is also a valid ID or position."""
     field = place.field
     if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
@@ -139,7 +139,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a number is an ID or a position, so that 0 is an ordinary value and not a natural default."""
+    """Return whether a number is an ID or a position, for which 0 is an ordinary value."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 
@@ -181,7 +181,7 @@ def _null_sometimes(place: _Place) -> _Found:
         )
 
 
-# ---------------------------------------------------------------- deprecation
+# ---------------------------------------------------------------- rules about deprecation
 
 
 def _deprecated_versions(spec: MessageSpec) -> _Found:
@@ -209,7 +209,7 @@ def _deprecated_field(place: _Place) -> _Found:
 
 
 def _deprecated_struct(place: _Place) -> _Found:
-    """Find fields that are not deprecated although their struct, or the enum member that is their default, is."""
+    """Find fields that are not deprecated although their struct or the enum member that is their default is."""
     field, spec = place.field, place.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
@@ -220,11 +220,11 @@ def _deprecated_struct(place: _Place) -> _Found:
             yield place.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
 
 
-# ---------------------------------------------------------------- several fields
+# ---------------------------------------------------------------- rules about several fields
 
 
 def _tags(places: list[_Place]) -> _Found:
-    """Find gaps in the tags of a struct, and tags that are not in the order of the fields."""
+    """Find gaps in the tags of a struct's fields, and tags that are not in the order of these fields."""
     if not places:
         return
     struct, spec = places[0].struct, places[0].spec
@@ -248,7 +248,6 @@ def _tags(places: list[_Place]) -> _Found:
 
 
 def _tagged_first(places: list[_Place]) -> _Found:
-    """Find a tagged field that comes before an untagged field."""
     first = next((index for index, place in enumerate(places) if place.field.tag is not None), len(places))
     later = next((place for place in places[first:] if place.field.tag is None), None)
     if later is not None:
@@ -257,7 +256,7 @@ def _tagged_first(places: list[_Place]) -> _Found:
 
 
 def _one_name(places: list[_Place]) -> _Found:
-    """Find fields whose names are equal if case is ignored, but whose spelling, type or default differs."""
+    """Find fields that share a name, ignoring case, but have different spellings, types or defaults."""
     by_name: defaultdict[str, list[_Place]] = defaultdict(list)
     for place in places:
         by_name[place.field.name.lower()].append(place)

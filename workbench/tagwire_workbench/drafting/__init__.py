@@ -1,1 +1,1 @@
-"""Draft spec versions as the optional-fields proposal (the first draft of KIP-482) would have created them."""
+"""Draft new spec versions with the optional fields that KIP-482's first draft proposed."""

@@ -4,7 +4,7 @@ The draft leaves every existing version unchanged and gives each RPC one more ve
 its optional fields. Kafka later chose another design, tagged fields in flexible versions. Inflexible versions are the
 same in both designs, so a spec with flexible versions is first reduced to its inflexible versions.
 
-These functions take and return specs, and don't modify their arguments. The specs are valid and in normal form
+These functions take and return specs, and don't modify their arguments. The specs must be valid and in normal form
 (`canonical.normal_form`).
 
 Source: the first draft of KIP-482 ("a new version of all the existing RPCs").
@@ -28,7 +28,7 @@ _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 
 
 def is_draft(spec: Spec) -> bool:
-    """Return whether a spec is in the draft dialect, which lists the versions with optional fields."""
+    """Return whether a spec is in the draft dialect, which has the key `versionsWithOptional`."""
     return "versionsWithOptional" in spec
 
 
@@ -39,7 +39,7 @@ def first_flexible(spec: Spec) -> int:
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """Return the spec with only the versions before `below`; None if no version is left.
+    """Return the spec with only the versions before `below`; None if there are none.
 
     By default, `below` is the first flexible version. It may be lower, because a request and its response must be cut
     at the same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
@@ -106,11 +106,8 @@ def _range(spec: Spec, key: str) -> Versions:
     return Versions.parse(spec.get(key, "none"))
 
 
-# ---------------------------------------------------------------- between the dialects
-
-
 def _plain(spec: Spec) -> Tree:
-    """Remove tagged fields and keys of the released dialect from a spec."""
+    """Return the spec without tagged fields and without the keys that only the released dialect has."""
 
     def plain(member: Spec) -> Tree | None:
         if "taggedVersions" in member:
@@ -126,14 +123,8 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
     return {**head, "validVersions": str(valid), "versionsWithOptional": str(optional)}
 
 
-# ---------------------------------------------------------------- fewer versions
-
-
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """Return the spec with only the versions in `window`, and without references to other versions.
-
-    A range that extends beyond the window becomes open.
-    """
+    """Reduce a spec to the versions in `window`. A range that extends beyond the window becomes open-ended."""
     valid = _range(spec, "validVersions")
     kept = valid & window
     head: Tree = {**spec, "validVersions": str(kept)}
@@ -152,7 +143,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """Limit the ranges of a field or common struct to the window. Return None if the window excludes it completely."""
+    """Limit the ranges of a field or common struct to `window`. Return None if it has no versions in the window."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -171,7 +162,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit values by version range to the versions in `window`. The last range becomes open."""
+    """Reduce a mapping from version ranges to values to the versions in `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -180,7 +171,6 @@ def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
 
 
 def _without_unused(spec: Spec) -> Tree:
-    """Return the spec without common structs that no field uses."""
     common = {struct["name"]: struct for struct in spec.get("commonStructs", ())}
     used: set[str] = set()
 
@@ -198,7 +188,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Return the struct with `change` applied to each field and common struct. If `change` returns None, remove it."""
+    """Apply `change` to each field and common struct of a struct, and drop those for which it returns None."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

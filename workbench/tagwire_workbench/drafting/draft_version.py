@@ -48,7 +48,7 @@ _DEFAULT_OPTIONS: Final = SpecOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """The draft made from one spec."""
+    """The draft that was made from one spec, and the file to which it is written."""
 
     name: str
     component: str
@@ -85,7 +85,7 @@ class DraftPlan:
     """Specs in the output folders that the plan does not include. They are left unchanged."""
 
     def apply(self) -> None:
-        """Write the files. Raises OutputError like `write_all`."""
+        """Write the files. Raises OutputError if a file can't be written."""
         write_all(self.changed)
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ def _is_in_place(folder: Path, place: Path) -> bool:
 
 
 def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
-    """Raise SpecError if writing the drafts would lose content of existing files, or change released versions."""
+    """Raise SpecError if the drafts would overwrite or drop parts of existing files, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
         text = "already exists with other content; remove it, or specify another folder"
@@ -208,7 +208,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Return the first version to remove from each request and response: the first in which either is flexible.
+    """Return the first version to remove from each request and response, in which either of the two is flexible.
 
     Raises SpecError if a request and its response have different versions.
     """
@@ -279,14 +279,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost fields
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # not fields inside removed fields
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text to write. In place, comments are kept if the spec has the same fields as before."""
+    """Return the text of a draft's file. If a draft replaces its source and has the same fields, comments are kept."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -33,7 +33,7 @@ class FramingError(TagwireError, ValueError):
 
 
 class Input(NamedTuple):
-    """An input that has been read, up to its first error."""
+    """A fuzz input, traced up to its first error."""
 
     data: bytes
     begin: int
@@ -46,12 +46,12 @@ class Input(NamedTuple):
 
     @property
     def error(self) -> DecodeError | None:
-        """The error that ended reading. Its offset counts from `begin`."""
+        """The first error in the input; None if the input is valid. Its offset is relative to `begin`."""
         return self.trace.error
 
 
 class Framing:
-    """The form of inputs. `kind`, `frames` and `prefix` are the options of `tagwire fuzz corpus`.
+    """The form of fuzz inputs. `kind`, `frames` and `prefix` have the meaning of the options of `tagwire fuzz corpus`.
 
     With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
     `prefix="key"`, by the API key and version before a message of the given kind; with `frames=True`, by the request
@@ -109,7 +109,7 @@ class Framing:
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
     def read(self, data: bytes, *, strict: bool = True) -> Input | None:
-        """Read an input up to its first error. Return None if the input doesn't identify its message."""
+        """Trace an input up to its first error. Return None if the input doesn't identify its message."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
             return None
@@ -128,7 +128,7 @@ class Framing:
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message and version that an input identifies; None if the framing excludes them."""
+        """Return the message and version that an input identifies; None if the framing doesn't allow them."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
@@ -186,7 +186,7 @@ def framing_options(function: F) -> F:
 
 
 def _with_kind(function: F) -> F:
-    """Combine the kinds in `--kind` and `--frames` into one `kind`."""
+    """Combine the kinds given by `--kind` and `--frames`, which must not contradict each other."""
 
     @wraps(function)
     def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:

@@ -64,7 +64,6 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
 
 
 def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:
-    """Return the class, file and line of the exception that `target` raises; None if it raises none."""
     try:
         target(data)
     except (Exception, SystemExit) as error:
@@ -74,7 +73,7 @@ def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str,
 
 
 class _Search:
-    """A search, with the smallest input found so far."""
+    """The state of a search: the smallest input found so far, and the inputs already tested."""
 
     def __init__(self, data: bytes, keeps: Keeps, framing: Framing | None, tries: int) -> None:
         self.data = data
@@ -85,14 +84,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Make the input smaller by fields or, if that fails, by bytes. Returns whether it became smaller."""
+        """Remove or simplify parts of the input. Return whether this made it smaller or simpler."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input by candidates with the property until none is left. Returns whether the input changed."""
+        """Replace the input by candidates that keep the property, until none does. Return whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -117,10 +116,10 @@ class _Search:
                 for site in message.walk():
                     yield read, site
 
-    # ------------------------------------------------------------ candidates
+    # ------------------------------------------------------------ candidates for smaller inputs
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield candidates without elements or tagged fields (at first many at once), or with a null struct."""
+        """Yield inputs without some array elements or tagged fields (at first many at once), or with a null struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -129,7 +128,7 @@ class _Search:
                 yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
-        """Yield candidates with shorter or simpler strings and bytes."""
+        """Yield inputs with a shorter or simpler string or byte string."""
         for read, site in self.sites():
             if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
                 for content in _shorter(site.node.value):
@@ -139,27 +138,27 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
-        """Yield candidates in which a fixed-width field or array element is replaced by its default."""
+        """Yield inputs in which one fixed-width field or array element has its default."""
         for read, site in self.sites():
             if isinstance(site.type, Fixed) and site.node.complete:
                 is_element = site.holder.kind == "array"
                 default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
-                with suppress(EncodeError):  # a closed enum may lack the default
+                with suppress(EncodeError):  # the default may not be a member of a closed enum
                     yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
-        """Yield candidates without some bytes, first many at once, then fewer."""
+        """Yield inputs without some bytes: first many at once, then fewer."""
         for start, end in _ranges(len(self.data)):
             yield self.data[:start] + self.data[end:]
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a digest of a tested input. Storing digests instead of the inputs saves memory."""
+    """Return a short digest, which takes less memory than the input when tested inputs are remembered."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of adjacent complete parts: first all parts, then halves, quarters, and so on down to single parts."""
+    """Yield runs of adjacent parts: first all parts, then halves, quarters, and so on down to single parts."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]
@@ -174,7 +173,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield simpler values: empty, half as long, without the first or last character, or of only plain characters."""
+    """Yield simpler values: empty, halves, without the first or last character, and with plain characters only."""
     if not value:
         return
     yield value[:0]

@@ -1,4 +1,4 @@
-"""Find the sites of an input, and replace bytes at a site, adjusting the counts and sizes around it.
+"""Find the parts of an input that can be changed, and change them so that the counts and sizes around them still fit.
 
 A site is a node of the input's trace, together with its part of the layout and its enclosing sites. `splice` replaces
 the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame.
@@ -36,7 +36,7 @@ _SIZE: Final = 4
 
 
 class Site:
-    """A node of a trace, with its layout and its enclosing sites."""
+    """A part of an input, such as a field or an array: its trace node, its layout and its enclosing sites."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 
@@ -64,7 +64,7 @@ class Site:
 
     @property
     def start(self) -> int:
-        """Start of the site in the input."""
+        """Offset in the input at which the site begins."""
         return self.begin + self.node.offset
 
     @property
@@ -73,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Start of the site's content, after the site's count, marker, or tag and size."""
+        """Offset in the input at which the site's content begins, after a count, a marker, or a tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -90,7 +90,7 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost enclosing site. A site for a whole message has none."""
+        """The innermost enclosing site. The site of a whole message has none."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
@@ -104,7 +104,7 @@ class Site:
 
 
 class Patch(NamedTuple):
-    """A range of an input, and the bytes that will replace the range."""
+    """A range of an input, and the bytes that replace it."""
 
     start: int
     end: int
@@ -119,13 +119,13 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Start of the replacement in the patched input. Patches before it may have moved it."""
+        """Offset of the replacement in the patched input. Patches before the replacement may have moved it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message. Record formats have none, because changes break their checksums."""
+    """Return the sites of a header and a message. Record batches have none: changing them would break their checksum."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -140,7 +140,6 @@ def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[Site]:
 
 
 def _fill(site: Site, struct: StructLayout) -> None:
-    """Add sites for the fields and sections of a struct."""
     site.struct = struct
     items = {item.name: item for item in struct.items}
     for node in site.node.parts():
@@ -151,7 +150,6 @@ def _fill(site: Site, struct: StructLayout) -> None:
 
 
 def _add(around: Site, node: Node, type: Type, item: Item) -> None:
-    """Add a site for a field or an array element."""
     site = _inside(around, _kind(type), node)
     site.type = type
     site.item = item
@@ -195,9 +193,6 @@ def _add_section(around: Site, node: Node, struct: StructLayout) -> None:
                 _add(entry, value, value.layout_type, entry.item)
 
 
-# ---------------------------------------------------------------- bytes
-
-
 def value_bytes(type: Type, value: object) -> bytes:
     """Encode a value of this type."""
     out = bytearray()
@@ -206,7 +201,7 @@ def value_bytes(type: Type, value: object) -> bytes:
 
 
 def length_bytes(code: LengthCode, size: int) -> bytes:
-    """Encode a length or count."""
+    """Encode a length or count; -1 is null."""
     out = bytearray()
     LayoutWriter(_NO_LAYOUT, bytearray).length(code, size, out)
     return bytes(out)
@@ -220,7 +215,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
     """Replace a range by `data`, and adjust the counts and sizes around the range.
 
     `holds` is the innermost site that encloses the range, if any. `elements` is the number of elements or tagged fields
-    that the replacement adds.
+    that the replacement adds (negative if it removes some).
     """
     patches = [Patch(start, end, data)]
     grown = len(data) - (end - start)
@@ -239,7 +234,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch for a site's count, or for the size of a tagged field; None if the number stays the same."""
+    """Return the patch for an enclosing site's count or size; None if it stays the same."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -255,7 +250,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for an optional field's length. Between the length and the content is a two-byte tag."""
+    """Return the patch for the length of an optional field, which precedes the field's two-byte tag and its content."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the text of a new value, split at the position where the cursor will be."""
+    """Return the text before and after the cursor of a new value, such as an opening and a closing quote."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Return whether a field may use a struct, which must be a common struct or the one that the field declares."""
+    """Return whether a field may use a struct: a common struct, or the struct that the field itself declares."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True
@@ -136,7 +136,7 @@ def wire_form(row: WireType) -> str:
 
 
 def _ranges(root: Value) -> Iterator[str]:
-    """Yield likely version ranges: open ranges, starting with the newest version."""
+    """Yield likely version ranges: mostly open-ended ranges, from the newest version to the oldest."""
     yield "0+"
     try:
         valid = Versions.parse(root.word("validVersions"))
@@ -148,5 +148,4 @@ def _ranges(root: Value) -> Iterator[str]:
 
 
 def _text_follows(text: str, offset: int, mark: str) -> bool:
-    """Return whether `mark` is the first character after an offset, ignoring blanks."""
     return text[offset:].lstrip().startswith(mark)

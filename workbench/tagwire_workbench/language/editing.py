@@ -1,6 +1,6 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried on a copy of the source. If this adds a violation of any rule, the change is rejected or not
+Every change is tried on a copy of the source. A change after which the spec breaks more rules is rejected or not
 offered.
 """
 
@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error that a change adds, by counting errors per rule; None if it adds none."""
+    """Return the first error that a change adds; None if it adds none. Errors are counted per rule."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -96,7 +96,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
-    """Return fixes for a problem, the likeliest first: writing the intended name, or removing a trailing comma."""
+    """Return quick fixes for a problem, the likeliest first: a corrected name, or the removal of a trailing comma."""
     token = TextTree(text).token_at(TextPositions(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []
@@ -117,7 +117,7 @@ def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
 
 
 def changed(text: str, formatted: str) -> list[Edit]:
-    """Return the smallest single edit from one string to another; empty if they are equal."""
+    """Return the smallest single edit that turns `text` into `formatted`; an empty list if they are equal."""
     if formatted == text:
         return []
     start = _common(text, formatted)
@@ -126,7 +126,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix, shortened if it would split a line ending."""
+    """Return the length of the common prefix. If the prefix would end within a line ending, it ends before that."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

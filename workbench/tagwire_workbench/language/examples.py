@@ -51,7 +51,7 @@ def field_path(message: MessageSpec, struct: str, field: str) -> list[str] | Non
     structs = {each.name: each for each in message.structs}
     waiting: list[tuple[StructSpec, list[str]]] = [(message.root, [])]
     seen = {message.root.name}
-    for here, path in waiting:  # the loop adds paths to `waiting`
+    for here, path in waiting:  # `waiting` grows during this loop
         for spec in here.fields:
             if here.name == struct and spec.name == field:
                 return [*path, attribute_name(spec.name)]

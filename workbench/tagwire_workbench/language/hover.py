@@ -132,7 +132,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return the default hover for a value, which describes the value's key."""
+    """Return the hover for a value without a hover of its own: the description of the value's key."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -188,5 +188,5 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Return the text with backticks replaced, so that it can be put between backticks."""
+    """Return the text with its backticks replaced, so that it can be put between backticks in Markdown."""
     return text.replace("`", "'")

@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 class SchemaNode:
-    """The schema of one value. `kind` is its name in `$defs`, or "" if it has none."""
+    """The schema of one value. `kind` is its name in the schema's `$defs`, or "" if it has none."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""
@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for this shape, if the schema allows either a list or a single item; otherwise `self`."""
+        """Return the schema of a list or of a single item, if the schema allows both; otherwise return `self`."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -65,7 +65,7 @@ class SchemaNode:
             yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
 
     def key(self, name: str) -> Key | None:
-        """Return the key with this name. If the schema has additional properties, every name is valid."""
+        """Return the key with this name; None if the schema doesn't allow it."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
         return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
@@ -76,7 +76,7 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values, except null and other spellings of true and false."""
+        """Return the enumerated values. Null and alternative spellings of true and false, such as "true", are left out."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:
@@ -116,7 +116,7 @@ def place_of(value: Value) -> SchemaNode | None:
 
 
 def _root(root: Value) -> SchemaNode:
-    """Return the part of the schema for the spec's type, such as `request`."""
+    """Return the schema that applies to the spec's type, such as `request`."""
     node = schema()
     while "if" in node:
         is_it = node["if"]["properties"]["type"]["const"] == root.word("type")

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION, shown as part of `[MESSAGE VERSION]`. Error messages leave out the bracket."""
+    """The optional argument VERSION. Usage text shows it as the end of `[MESSAGE VERSION]`; errors omit the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -108,7 +108,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "Framing | None":
-    """Return the framing that the options describe; None without such options."""
+    """Return the framing of the input, as specified by the command's options; None if none of them are given."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import Framing, FramingError
@@ -142,14 +142,13 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is only for this command's own output
+        with contextlib.redirect_stdout(sys.stderr):  # keep what the target prints out of the command's output
             function(changed)
 
     return same_failure(quiet, data)
 
 
 def _split(command: str) -> list[str]:
-    """Split a command line into words by the rules of a shell."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -203,7 +202,6 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
 
 
 def _write(output: Path, data: bytes) -> None:
-    """Write the file atomically."""
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -114,7 +114,7 @@ async def _serve(
 
 
 class _Printer:
-    """Prints requests and addresses as lines for people."""
+    """Prints the server's address and each request as human-readable lines."""
 
     def address(self, address: "Address") -> None:
         write_line(f"listening at {address}")
@@ -124,7 +124,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints JSON lines. A request has its position, then the same keys as in `tagwire decode --frames request`."""
+    """Prints JSON lines. A request has its position, and the keys of `tagwire decode --frames request`."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry

@@ -1,4 +1,4 @@
-"""Starting points for fuzzers: seeds (valid messages of many shapes) and a dictionary of byte strings.
+"""Inputs with which fuzzers begin: seeds (valid messages) and a dictionary of byte strings.
 
     seeds(C, version)                 messages with a name for each shape, the smallest first
     dictionary_of(messages)           tokens for a fuzzer's dictionary, by name

@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    `keys` lists messages and versions whose inputs begin with API key and version. Each such beginning becomes a
-    token. If several tokens have the same bytes, only the first is returned.
+    For each message and version in `keys`, API key and version are also a token, because an input may begin with them.
+    If several tokens have the same bytes, only the first is returned.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:
@@ -59,7 +59,7 @@ def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
-    """Yield the field table rows of a class and of all its nested structs."""
+    """Yield the field descriptions of a message class and of all its nested structs."""
     for row in cls.FIELDS:
         yield row
         if row.struct is not None:
@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield sample values of a fixed-width type, or members of an enum, in encoded form."""
+    """Yield a name and the encoded bytes of each member of an enum or, for another fixed-width type, of some samples."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()

@@ -53,7 +53,7 @@ SHAPES: Final = {
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield messages that the version can represent, each with the name of its shape and with different bytes.
+    """Yield the name of a shape and a message of this shape, for each shape that gives different bytes.
 
     Raises UnsupportedVersionError.
     """
@@ -68,7 +68,7 @@ def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
 
 
 class Filler:
-    """Creates field values of one shape in one version."""
+    """Creates the field values of a message with a given shape and version."""
 
     def __init__(self, shape: Shape, version: int) -> None:
         self.shape = shape
@@ -76,7 +76,7 @@ class Filler:
 
     def struct(self, struct: StructLayout) -> Any:
         cls: Any = struct.cls
-        assert cls is not None  # a message class's layout always has classes
+        assert cls is not None  # a layout made from a message class has a class for each struct
         rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
         others = {name for union in struct.unions for name in self.unchosen(union.alternatives)}
         fields = {
@@ -88,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Return the alternatives that stay unset, so that each union has only one."""
+        """Return the fields of a union to leave unset, so that exactly one field is set."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 

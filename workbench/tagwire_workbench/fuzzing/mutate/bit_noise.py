@@ -16,7 +16,10 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return what was changed, the changed field's path, and the patch. Without sites, any position may be changed."""
+    """Return what was changed, the changed field's path, and the patch.
+
+    The patch is at one of the sites or, if there are none, at any position.
+    """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
     for _ in range(_TRIES):
@@ -36,7 +39,7 @@ def _flip(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _step(data: bytes, at: int, random: Random) -> Patch:
-    """Add 1 to, or subtract 1 from, the number in the next one, two or four bytes."""
+    """Add 1 to or subtract 1 from an integer of one, two or four bytes."""
     width = random.choice((1, 1, 2, 4))
     old = data[at : at + width]
     number = int.from_bytes(old, "big") + random.choice((-1, 1))

@@ -47,7 +47,7 @@ class Mutator:
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
-        """Return mutated bytes of a random kind, at most `max_size` bytes long."""
+        """Return a mutation of a random kind, which has at most `max_size` bytes."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
     def mutate(
@@ -59,7 +59,7 @@ class Mutator:
         rule: str | None = None,
         max_size: int | None = None,
     ) -> Mutation:
-        """Return a mutation of `data`. If `data` is not a valid input, a seed from the corpus is mutated instead.
+        """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
         `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the message does not
         allow the requested change, another seed is used. If all results exceed `max_size`, one is cut to this size and
@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or invalid mutation of the input. If there is no valid input, mutate a seed."""
+        """Return a valid mutation, or an invalid one with a known reason, of the input or (if it has errors) of a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -112,7 +112,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Change `data` at one position, even if it is invalid. If its message can't be identified, change a seed."""
+        """Change `data` at one position, even if it has errors. If its message can't be identified, change a seed."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

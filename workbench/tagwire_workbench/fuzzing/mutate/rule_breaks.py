@@ -41,16 +41,16 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range by `data`. Decoders detect the error `inside` bytes after the start of the new bytes."""
+    """Replace a range of bytes by `data`. Decoders must report the error `inside` bytes after the start of `data`."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
 
-# ---------------------------------------------------------------- lengths and counts
+# ---------------------------------------------------------------- rules about lengths and counts
 
 
 class _Head(NamedTuple):
-    """The length or count at the start of a site."""
+    """The length or count at the start of an encoded string, byte string or array."""
 
     code: LengthCode
     end: int
@@ -68,13 +68,13 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return how many bytes follow `begin` in the enclosing tagged field or, outside tagged fields, in the input."""
+    """Return the number of bytes from `begin` to the end of the enclosing tagged field or, without one, of the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
 
 def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a length or count that is too large for the remaining bytes."""
+    """Write a length or count that is too large for the bytes that follow."""
     head = _head(read, site)
     if head is None:
         return None
@@ -95,7 +95,7 @@ def _minimum(type: object) -> int:
 
 
 def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a negative length or count other than -1, which means null."""
+    """Write a length or count below -1. The value -1 would mean null."""
     head = _head(read, site)
     if head is None or not head.code.code:
         return None
@@ -113,7 +113,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Only a compact length can express this; others can't be that large."""
+    """Write a string longer than Kafka allows. Only compact lengths are large enough to express this."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -121,11 +121,11 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, site.end, length_bytes(head.code, size) + b"a" * size, site.path)
 
 
-# ---------------------------------------------------------------- varints
+# ---------------------------------------------------------------- rules about varints
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return start, end and error path of each varint at the start of a site, such as a length, count or tag."""
+    """Return (start, end, path of the error) of each varint with which a site begins, such as a length, count or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -161,7 +161,7 @@ def _too_high(read: Input, site: Site, random: Random) -> _Broken | None:
     return _in_varint(read, site, random, lambda data: random.choice(high))
 
 
-# ---------------------------------------------------------------- values
+# ---------------------------------------------------------------- rules about values
 
 
 def _bad_text(read: Input, site: Site, random: Random) -> _Broken | None:
@@ -190,7 +190,7 @@ def _bad_marker(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, site.start + 1, data, site.path)
 
 
-# ---------------------------------------------------------------- tagged fields
+# ---------------------------------------------------------------- rules about tagged fields
 
 
 def _tags_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
@@ -222,26 +222,26 @@ def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Add bytes after the value of a known tagged field, but within the field's stated size."""
+    """Add bytes after the value of a known tagged field, and increase the field's size so that it includes them."""
     if site.item is None:
         return None
     return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
 
 
 def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Shorten a known tagged field of fixed width, so that its value is incomplete."""
+    """Shorten a known tagged field of fixed width, and its size, so that the value is incomplete."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]
     return _broken(read, site, site.head, site.end, kept, site.path)
 
 
-# ---------------------------------------------------------------- the whole input
+# ---------------------------------------------------------------- rules about the whole input
 
 
 def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # the bytes after a header belong to the message
+        return None  # bytes added after a header would be read as the message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 

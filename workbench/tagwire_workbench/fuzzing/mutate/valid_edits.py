@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class Edit(NamedTuple):
-    """What an edit changed, the path of the edited site, and the edited input."""
+    """A description of an edit, the path of the edited site, and the edited input."""
 
     what: str
     path: str
@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a site's value must not change: it controls how other bytes are read, or it is a unique key."""
+    """Return whether a site's value must not change: it determines how other bytes are read, or it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -80,7 +80,7 @@ def _is_fixed(site: Site) -> bool:
 
 
 def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
-    """Replace the bytes of a site. Returns None if they would not change."""
+    """Replace the bytes of a site. Return None if the new bytes are the same."""
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
@@ -92,7 +92,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Encode a new value for a field, in a random shape."""
+    """Encode a new value of a field. The shape of the value is random."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
@@ -104,7 +104,7 @@ def _row(site: Site, item: Item) -> FieldRow:
     return found
 
 
-# ---------------------------------------------------------------- fields
+# ---------------------------------------------------------------- edits of fields
 
 
 def _fixed(read: Input, site: Site, random: Random) -> _Change | None:
@@ -139,7 +139,7 @@ def _sized(read: Input, site: Site, random: Random) -> _Change | None:
     return _value(read, site, "another value", random.choice(type.wire.samples))
 
 
-# ---------------------------------------------------------------- arrays and structs
+# ---------------------------------------------------------------- edits of arrays and structs
 
 
 def _clear(read: Input, site: Site, random: Random) -> _Change | None:
@@ -195,7 +195,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an encoded count of 1, which is the only byte that differs from a count of 0."""
+    """Return the last byte of an encoded array count of 1. An encoded count of 0 differs from it only in this byte."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -221,11 +221,11 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
     return _put(read, site, "a struct", fresh(read, site, type, site.item, random))
 
 
-# ---------------------------------------------------------------- tagged fields
+# ---------------------------------------------------------------- edits of tagged fields
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. The tag must be unknown in all versions, or Kafka rejects it."""
+    """Add an unknown tagged field in tag order. Its tag must be unknown in all versions, because Kafka rejects others."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
@@ -237,7 +237,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _known(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add a known tagged field that is absent, with its default or another value."""
+    """Add a known tagged field that the input lacks, with its default or another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
     fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
@@ -252,7 +252,6 @@ def _known(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _trade(read: Input, site: Site, random: Random) -> _Change | None:
-    """Swap the values of two unknown tagged fields."""
     entries = [entry for entry in site.inner if entry.item is None]
     if len(entries) < 2:
         return None
