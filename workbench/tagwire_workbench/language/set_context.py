@@ -1,4 +1,4 @@
-"""The registers and shared structs that a spec can use from other specs of its set, and their files."""
+"""The registers and shared structs that a spec can use from other specs of its set, and the files that declare them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The registers and shared structs of a spec's set. `registers` is None if the set is unknown."""
+    """The registers and shared structs of a spec set. `registers` is None if the spec belongs to no set."""
 
     registers: Registers | None = None
     places: Mapping[str, Path] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class SetContext:
     """The specs that may declare shared structs."""
 
     def known(self, options: SpecOptions) -> dict[str, Any]:
-        """Return the context as keyword arguments for the functions that read specs."""
+        """Return the registers and shared structs as keyword arguments for the functions that read specs."""
         return {"registers": self.registers, "shared": SharedStructs(self.specs, options, self.registers)}
 
 
@@ -32,17 +32,23 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether other specs may use this spec. For speed, the source is searched, not parsed."""
+    """Return whether other specs may use this spec: it declares a register or shared struct.
+
+    For speed, the source is searched and not parsed.
+    """
     return may_be_register(data) or may_be_shared(data)
 
 
 def asks_for_others(data: bytes) -> bool:
-    """Return whether a spec may use other specs. For speed, the source is searched, not parsed."""
+    """Return whether a spec may use registers or shared structs of other specs.
+
+    For speed, the source is searched and not parsed.
+    """
     return uses_registers(data) or b'"imports"' in data
 
 
 def context_of(texts: Mapping[Path, bytes]) -> SetContext:
-    """Return what these specs provide to other specs of their set."""
+    """Return the registers and shared structs that these specs declare."""
     registers = registers_among(texts.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))

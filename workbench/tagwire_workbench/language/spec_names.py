@@ -1,4 +1,4 @@
-"""The names of structs and fields that a spec declares and uses, found even if the source is invalid.
+"""Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
 Definitions, references, renaming and the outline use this module. The schema shows which values are names: values of
 the kinds `structName` and `fieldType` name structs, and `word` names a field of a record format.
@@ -109,7 +109,10 @@ class SpecNames:
         return [declared, *(use for use in self.field_uses if self.declared(use) == declared)]
 
     def declared(self, name: Name) -> Name | None:
-        """Return the field that a name refers to, preferring fields of the same struct, then of enclosing structs."""
+        """Return the declaration of the field to which a name refers.
+
+        Fields of the same struct take precedence over fields of enclosing structs, and these over all other fields.
+        """
         if name in self.fields:
             return name
         owner: Value | None = name.value.parent
@@ -120,11 +123,11 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the names of fields that a value in an object could refer to, those of the innermost struct first."""
+        """Return the names of fields to which a value in this object may refer, starting with the same struct."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields of the innermost struct around an object, then those of enclosing structs."""
+        """Yield the fields of the innermost struct that contains an object, then those of the enclosing structs."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)
@@ -149,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains a field, given the value of the field's name. Without a list, return the field."""
+    """Return the list that contains a field, or the field itself if it isn't in a list. `value` is the field's name."""
     field = value.parent
     if field is None or field.parent is None:
         return None

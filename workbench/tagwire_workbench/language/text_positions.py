@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class TextPositions:
-    """Converts positions in one document. Positions outside of it are moved to the nearest valid position."""
+    """Converts positions in one document. A position beyond its end is moved to the nearest valid position."""
 
     def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:
         self.text = text

@@ -86,7 +86,7 @@ class Entry:
 
 
 class Slot(NamedTuple):
-    """What may be written at the cursor, with the object or list and the key to which it belongs."""
+    """What may be written at the cursor, and where it belongs: in an object or list, and to which key."""
 
     role: Role
     owner: Value | None
@@ -98,7 +98,7 @@ class Slot(NamedTuple):
 
 
 class TextTree:
-    """The tree of a source. `root` is the first object, or an empty one."""
+    """The tree of a spec's source. `root` is the first object in it; an empty object if there is none."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -140,7 +140,7 @@ class TextTree:
             waiting += reversed(inner)
 
     def value_at(self, offset: int) -> Value | None:
-        """Return the innermost value at the cursor."""
+        """Return the innermost value that contains an offset or ends there."""
         found = None
         for value in self.values():
             if value.span.has(offset) and (found is None or value.kind in ("string", "word") or value.start < offset):
@@ -148,7 +148,7 @@ class TextTree:
         return found
 
     def entry_at(self, offset: int) -> tuple[Value, Entry] | None:
-        """Return the key at the cursor, with its object."""
+        """Return the object and entry whose key is at an offset; None if there is no key."""
         for value in self.values():
             for entry in value.entries:
                 if entry.span.has(offset):
@@ -162,10 +162,10 @@ class TextTree:
         return Span(start, end) if start <= offset < end else Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
-        """Return the part of a string that a completion replaces.
+        """Return the span that a completion replaces in a string token.
 
-        An unclosed string may extend to the end of its line. If a word follows the closing quote, that quote really
-        begins the next string. In both cases, only the characters up to the end of the word at the cursor are replaced.
+        An unclosed string may extend to the end of its line. If a word follows the closing quote, this quote is really
+        the opening quote of the next string. In both cases, the span ends with the word at the cursor.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
@@ -233,18 +233,17 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return the slot. Where a comma belongs in an object, return a slot for a key, since the comma may be missing."""
+    """In an object, where a comma is expected, return a slot for a key: the author may have omitted the comma."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 
 
 def _is_closed(token: str) -> bool:
-    """Return whether a string token has its closing quote."""
     return _CLOSED.fullmatch(token) is not None
 
 
 def _content(token: str) -> str:
-    """Return a string token's content, without quotes. Other tokens are returned unchanged."""
+    """Return the content of a string token. Other tokens are returned unchanged."""
     if not token.startswith('"'):
         return token
     bare = token[1:-1] if _is_closed(token) else token[1:]

@@ -1,4 +1,4 @@
-"""The specs of a project in an editor. Unsaved documents take precedence over files.
+"""The specs of a project that is open in an editor. Unsaved content takes precedence over the files on disk.
 
 A workspace finds the same problems as `tagwire validate` and `tagwire lint` on a folder, including violations of rules
 about the whole set. Results are cached until a file changes, so each keystroke only reads one spec.
@@ -36,7 +36,7 @@ _MOST_CHARACTERS: Final = 1 << 17
 
 
 class SetProblems(NamedTuple):
-    """The problems in a set, by file. Only files with problems are listed."""
+    """The problems in a spec set, by file. Only files with problems are listed."""
 
     of_files: dict[Path, list[Problem]]
     """Violations of rules about a single file."""
@@ -46,7 +46,7 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result of reading a file, and the state of the inputs that led to it."""
+    """A cached result, and the state of the files from which it was computed."""
 
     stamp: tuple[object, ...]
     result: ReadResult
@@ -66,15 +66,15 @@ class Workspace:
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
-        """Replace the content of a file by the editor's content, which may be unsaved."""
+        """Set the content of a file to that in the editor, which may be unsaved."""
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
-        """Drop the editor's content, so that the file on disk counts again."""
+        """Drop the editor's content of a file, so that the file on disk is used again."""
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a copy of the workspace in which some files have other content, to check the effect of a change."""
+        """Return a copy of the workspace with other content for some files, for trying out a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -134,7 +134,7 @@ class Workspace:
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return what a file's set provides to the file. Raises SpecError if the set or the settings can't be read."""
+        """Return the registers and shared structs that a file may use. Raises SpecError if the set can't be read."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
@@ -225,7 +225,6 @@ class Workspace:
         return self.text(Path(file))
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
-        """Return the files of a set, including unsaved ones."""
         found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
         for path in [*self._texts]:
             if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
@@ -240,7 +239,6 @@ class Workspace:
         return parts[0] if parts else ""
 
     def _bytes(self, path: Path) -> bytes:
-        """Return a file's content as bytes, from the editor or from disk; empty if it can't be read."""
         text = self._texts.get(path)
         if text is not None:
             return text.encode("utf-8", "replace")
@@ -265,7 +263,6 @@ class Workspace:
 
 
 def _specs(folder: Path) -> list[SpecFile]:
-    """Return the specs in a folder; none if the folder is empty."""
     try:
         return find_specs(folder)
     except SpecError:
@@ -275,7 +272,7 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return a value that changes whenever the file does; None if there is no file."""
+    """Return a value that changes whenever the file changes; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -286,7 +283,10 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """Return the findings that are enabled and not excused, as problems. `text_of` returns a file's content."""
+    """Convert findings to problems, without those that the settings disable or list as exceptions.
+
+    `text_of` returns a file's content.
+    """
     wanted = chosen(findings, specs, settings.lint)
     left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}

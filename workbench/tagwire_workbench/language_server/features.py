@@ -1,4 +1,4 @@
-"""The handlers of editor requests and notifications. Each handler is a thin layer over a pure function."""
+"""The handlers of editor requests and notifications. They convert positions and call functions without side effects."""
 
 import json
 import logging
@@ -66,15 +66,12 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether to log a record. Tracebacks of rejected requests are excluded; the editor shows the errors."""
+    """Return whether to log a record. Rejected requests are not logged, because the editor shows their errors."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 
-# ---------------------------------------------------------------- documents
-
-
 async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
-    """Ask the editor to report changes of files on disk, if it supports that."""
+    """Ask the editor to report changes of files on disk, if it is able to."""
     workspace = ls.client_capabilities.workspace
     watching = workspace.did_change_watched_files if workspace else None
     if watching is None or not watching.dynamic_registration:
@@ -108,9 +105,6 @@ async def _did_close(ls: SpecServer, params: types.DidCloseTextDocumentParams) -
 async def _files_changed(ls: SpecServer, params: types.DidChangeWatchedFilesParams) -> None:
     for uri in list(dict.fromkeys(change.uri for change in params.changes))[:1]:
         await ls.check_set_soon(uri)
-
-
-# ---------------------------------------------------------------- requests
 
 
 def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.CompletionItem]:
@@ -150,7 +144,6 @@ def _item(document: Document, number: int, offer: Offer, has_snippets: bool) -> 
 
 
 def _escaped(text: str) -> str:
-    """Escape the characters that have a meaning in editor snippets."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
@@ -189,7 +182,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the other file to which "go to definition" leads; None if there is none.
+    """Return the file that "go to definition" opens for a name that is declared in another file; None if there is none.
 
     For a register or shared struct, this is the file that declares it. For an API key, it is the response of the
     request, or the request of the response.
@@ -257,7 +250,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return an edit of several files. If the declaring file is named after the struct or register, rename it too."""
+    """Return an edit of several files. Also rename the declaring file if it is named after the declaration."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")

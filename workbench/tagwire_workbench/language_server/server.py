@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class SpecServer(LanguageServer):
-    """The state of the server: documents and published problems."""
+    """The language server and its state: the open documents, and the problems shown for each file."""
 
     def __init__(self) -> None:
         super().__init__("tagwire", tagwire.__version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
@@ -59,7 +59,7 @@ class SpecServer(LanguageServer):
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """Return the URI of a file. If the file is open, this is the editor's own URI."""
+        """Return the URI of a file. For an open file, this is the URI by which the editor opened it."""
         return self._uris.get(path) or uri_of(path)
 
     @property
@@ -72,7 +72,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's problems, including those from the latest check of its set."""
+        """Return a file's own problems, and those that the last check of its set found in it."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
@@ -91,7 +91,7 @@ class SpecServer(LanguageServer):
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Check the set of a file and publish its problems, unless something changes before."""
+        """Check the set of a file after a short pause, unless another change follows, and publish the problems."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)
@@ -124,7 +124,7 @@ class SpecServer(LanguageServer):
             return otherwise
 
     def refused(self, error: TagwireError) -> JsonRpcException:
-        """Return an error response for a request that can't be fulfilled. The editor shows its message to the user."""
+        """Return the error response for a rejected request. The editor shows its message to the user."""
         return JsonRpcException(str(error), code=_REFUSED)
 
     def log(self, text: str) -> None:
@@ -132,7 +132,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. If the file is not open, send only its own errors."""
+        """Send a file's problems to the editor; for a file that is not open, only errors without a cause elsewhere."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return
@@ -149,7 +149,7 @@ class SpecServer(LanguageServer):
 
 
 def _rules_page() -> str:
-    """Return the URL of the page about rules; "" if the package metadata doesn't contain the URL."""
+    """Return the URL of the documentation of rules; "" if the package metadata lacks the URL."""
     try:
         links = metadata("tagwire").get_all("Project-URL") or []
     except PackageNotFoundError:

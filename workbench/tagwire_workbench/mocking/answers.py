@@ -1,4 +1,4 @@
-"""The answers of a script: they are checked when the script is read, and completed when a request arrives."""
+"""The answers of a script. They are checked when the script is read, and completed when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "clos
 
 
 class AnswerMaker:
-    """Creates replies from an answer in a script. Errors in the answer are added to the script's tree."""
+    """Creates the replies for one answer of a script. Errors in the answer are recorded in the script's tree."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -39,7 +39,7 @@ class AnswerMaker:
         self._check(registry, steps)
 
     def reply(self, scene: Scene) -> Reply:
-        """Return the reply to a request. Raises TagwireError for values that do not fit the message."""
+        """Return the reply to a request. Raises TagwireError if a value doesn't fit the response."""
         return Reply(
             None if self.body is None else partial_from_json(self.response, evaluated(self.body, scene)),
             header=self._header_fields(evaluated(self.header, scene)),
@@ -56,10 +56,7 @@ class AnswerMaker:
         return {name: getattr(made, name) for name in header}
 
     def _field(self, path: str, value: Any) -> Any:
-        """Convert a field's value from JSON."""
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
-
-    # ------------------------------------------------------------ checks
 
     def _check(self, registry: Registry, steps: Steps) -> None:
         """Report all errors that can be found before a request arrives."""
@@ -99,7 +96,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Report the errors that `read` raises for a value, except for parts that depend on a request.
+        """Report the errors that `read` raises for a value. Parts of the value that depend on a request are left out.
 
         `cls` is the class of the structs in the value. Paths in errors begin with `path`, the path of the value.
         """
@@ -116,7 +113,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value's JSON without the parts that depend on a request. Only the keys of these parts are checked.
+        """Return a value without the parts that depend on a request. Of these parts, only the field names are checked.
 
         `cls` is the class of the structs in the value.
         """
@@ -139,12 +136,12 @@ class AnswerMaker:
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:
-    """Return the JSON name of each header field, by the attribute name that scripts use."""
+    """Return the JSON names of header fields by attribute name. Scripts use attribute names."""
     return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
 
 
 def _json_steps(cls: Any, path: str) -> Steps:
-    """Convert an error path within a value, such as `topics[3].error_code`, to keys and indexes of the JSON value."""
+    """Convert an error path such as `topics[3].error_code` to the keys and indexes that lead to the JSON value."""
     steps: list[str | int] = []
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")

@@ -1,7 +1,7 @@
 """Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-Paths consist of attribute names. They are checked against the message classes when a script is read. When a request
-arrives, a value can only be missing because this request doesn't have it, such as a second element.
+Paths consist of attribute names. They are checked against the message classes when a script is read, so a value that is
+missing when a request arrives can only be absent from this request, such as a second array element.
 """
 
 import re
@@ -21,7 +21,7 @@ _HEADER: Final = "header."
 
 
 class PathError(TagwireError):
-    """Raised for a path that no version of a request has."""
+    """Raised for a path that leads to no field in any version of a request."""
 
 
 class RequestPath:
@@ -37,7 +37,7 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Add one part of a dotted path to the steps. Returns the struct class to which the part leads, if any."""
+        """Add one part of a dotted path to the steps. Return the struct class to which the part leads, if any."""
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")
@@ -55,12 +55,12 @@ class RequestPath:
         return row.struct if len(indexes) == depth else None
 
     def value(self, request: Received) -> Any:
-        """Return the value at this path of a request, as JSON; ABSENT if there is none."""
+        """Return the JSON value at this path in a request; ABSENT if the request doesn't have it."""
         found = _value(request.header if self.is_header else request.message, self.steps)
         return ABSENT if found is ABSENT else field_to_json(found, request.version)
 
     def json(self, request: Received) -> Any:
-        """Return the value at this path of a request, as JSON. If there is none, return None, which means null."""
+        """Return the JSON value at this path in a request; None (null) if the request doesn't have it."""
         found = self.value(request)
         return None if found is ABSENT else found
 

@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # otherwise, a tag number does not match its pattern
+        case _:  # only the pattern of tag numbers is left
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
@@ -82,7 +82,7 @@ def read_script(path: Path) -> "Script":
 
 
 class Script:
-    """A script that matches the schema. `peer` checks the messages in it."""
+    """A script that matches the schema. Its messages are not checked until `peer` is called."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -157,12 +157,12 @@ class _RuleReader:
         return None
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
-        """Return whether a request meets a condition of the rule."""
+        """Return whether the request's value at `path` equals the expected value."""
         assert path is not None, "a script with faults is not played"
-        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing else
+        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
-        """Check the answers of a rule, and return them."""
+        """Return the checked answers of a rule."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
             return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
@@ -174,7 +174,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that stores the values that the rule keeps, and then answers the request."""
+        """Return a function that stores the request values that the rule keeps, and returns the reply."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

@@ -31,7 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """The context for checking values: the classes of request and header, and the names of kept values."""
+    """What is known when a script is read: the classes of a rule's request and header, and the names of kept values."""
 
     request: type[Message]
     header: type[Message]
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The context for creating values: the request, and the values kept from earlier requests."""
+    """What is known when a request arrives: the request itself, and the values kept from earlier requests."""
 
     request: Received
     kept: dict[str, Any]
@@ -57,14 +57,14 @@ _FAULTY: Final = Later(lambda _: None)
 
 
 class ValueReader:
-    """Reads the values of a rule. Errors in them are recorded in the script's tree."""
+    """Reads the values of a rule. Errors in the values are recorded in the script's tree."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree
         self.setting = setting
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """Replace all forms, such as `{$hex: ...}`, in a value. The result may be a `Later`."""
+        """Replace all special objects, such as `{$hex: ...}`, in a value. The result may be a `Later`."""
         form = _form_of(value)
         if form is not None:
             with self.tree.errors_of(steps):
@@ -102,7 +102,7 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-# ---------------------------------------------------------------- the forms
+# ---------------------------------------------------------------- special objects
 
 
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
@@ -187,7 +187,7 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
 
 
 class Form(NamedTuple):
-    """A kind of special object in scripts. `read` checks an object of this kind, and returns its value."""
+    """A kind of special object in scripts, such as `{$hex: ...}`. `read` checks the object and returns its value."""
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
@@ -208,14 +208,14 @@ FORMS: Final = {
 
 
 def _form_of(value: Any) -> str | None:
-    """Return the key of the object that begins with `$` and names its form; None for a plain value."""
+    """Return the `$` key of a special object, such as `$hex`; None for any other value."""
     if not isinstance(value, dict):
         return None
     return next((key for key in value if key.startswith("$")), None)
 
 
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
-    """Return the value of an object. Raises ScriptValueError or another TagwireError if the object is invalid."""
+    """Return the value of a special object. Raises a TagwireError if the object is invalid."""
     if form not in FORMS:
         raise ScriptValueError(f"unknown form {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]

@@ -26,7 +26,7 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 
 
 class _Scalar(NamedTuple):
-    """A scalar type other than string."""
+    """A scalar type other than string, and the pattern by which YAML recognizes its values."""
 
     name: str
     pattern: str
@@ -53,7 +53,7 @@ Steps = tuple[str | int, ...]
 
 
 def found(value: object) -> str:
-    """Describe a script value in a few words, for errors."""
+    """Describe a value of a script in a few words, for error messages."""
     return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
 
 
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The data of a file. The positions of values and keys are stored by the keys and indexes that lead to them."""
+    """The data of a YAML file, and the positions of its values and keys, by the keys and indexes that lead to them."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -79,7 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at a value or at its key. If the file has no such value, use the nearest enclosing value."""
+        """Add an error at the position of a value or of its key. A missing value has the position of its parent."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -88,7 +88,7 @@ class Tree:
 
     @contextmanager
     def errors_of(self, steps: Steps) -> Generator[None]:
-        """Catch a TagwireError raised in the `with` block, and add it as an error of the value."""
+        """Catch a TagwireError in the `with` block, and add it as an error at the position of a value."""
         try:
             yield
         except TagwireError as error:
@@ -141,7 +141,6 @@ def read_tree(path: Path) -> Tree:
 
 
 def _nodes(data: bytes) -> Any:
-    """Return the root node of a file; None if the file is empty. Raises yaml.YAMLError."""
     loader: Any = _CoreLoader(data)
     try:
         return loader.get_single_node()
@@ -151,8 +150,6 @@ def _nodes(data: bytes) -> Any:
 
 
 class _Maker:
-    """Converts the nodes of a file to data."""
-
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.around: list[Any] = []

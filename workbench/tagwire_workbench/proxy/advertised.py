@@ -1,9 +1,8 @@
 """Rewrite the addresses and API versions that servers advertise, so that clients stay connected through the proxy.
 
-Address fields are found in each version of a package's messages: a string `host` and an integer `port`, in a struct
-that also has a field whose name ends with `_id`. So this module needs no list of APIs or versions. The proxy can't
-rewrite versions that the package lacks. Therefore, if an API has address fields, clients are not offered these
-versions.
+A struct has an address if it has a string `host`, an integer `port`, and a field whose name ends with `_id`. Such
+structs are found in the message classes of the package, so this module needs no list of APIs. The proxy can't rewrite
+addresses in versions that the package doesn't have, and therefore hides these versions from clients.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
 
 
 class Advertised:
-    """Rewrites the addresses and versions in responses, for the messages of one package."""
+    """Rewrites the addresses and API versions in responses."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -43,10 +42,10 @@ class Advertised:
         return api_key == self._announcing_key or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
-        """Return a response with the addresses replaced. Raises TagwireError if the response can't be read."""
+        """Return the response with all addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # otherwise it is no real address
+            return moved(host, port) if host and port in _PORTS else (host, port)  # not a real address, such as port 0
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -63,9 +62,9 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the versions of an API to offer to clients.
+        """Return the key and the versions of an API to offer to clients.
 
-        If the API's responses have addresses, versions that the package lacks are left out.
+        If the API's responses have addresses, only versions that the package knows are offered.
         """
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
@@ -81,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return a selection of host and port for each struct in the version that contains an address."""
+        """Return selections of the host and port in each struct that has an address in this version."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)
@@ -95,7 +94,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path prefix of each struct with an address, such as `brokers[].`, in one version or in any version."""
+    """Yield the path of each struct with an address, such as `brokers[].`. Without `version`, all versions count."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

@@ -1,4 +1,4 @@
-"""Write frames to a capture file while they pass.
+"""Write frames to a capture file while the proxy passes them on.
 
 A thread sends the frames to a separate process, which writes them (`writing`), so the traffic does not wait for the
 disk. However, if too many bytes are pending, `add` blocks the traffic, so that memory is limited and no frame is lost.
@@ -120,7 +120,7 @@ class CaptureFile:
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Send frames to the writing process, and then wait until it ends."""
+        """Send frames to the writing process until `close` is called, and then wait for the process to end."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
@@ -135,7 +135,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Wait for pending frames, and return at most about `_AT_ONCE` bytes of them; an empty list at the end."""
+        """Wait for pending frames, and return about `_AT_ONCE` bytes of them; an empty list means the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)

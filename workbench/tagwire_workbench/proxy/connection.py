@@ -106,7 +106,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find the request of a response that begins. Hold the response back if it may contain addresses to change."""
+        """Find the request of a response. Hold the response back if its addresses may have to be rewritten."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
@@ -115,7 +115,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Report a response without a request, but only the first on the connection."""
+        """Report the connection's first response without a request."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(
@@ -125,12 +125,12 @@ class ProxyConnection:
         return frame
 
     def _response(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response that passes unchanged."""
+        """Record a response that is passed on unchanged."""
         self._record(request, frame, is_request=False)
         return frame
 
     def _advertising(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response, and return it with the addresses that clients should use."""
+        """Record a response, and return it with its addresses replaced by those of the proxy."""
         self._record(request, frame, is_request=False)
         try:
             return self._proxy.advertised.changed(frame, request.api_key, request.version, self._moved)

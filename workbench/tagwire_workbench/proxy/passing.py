@@ -1,4 +1,4 @@
-"""Find the frames in the bytes of one direction, while these bytes are passed on.
+"""Find the frames in one direction of a connection while the bytes are passed on.
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
 until they are complete. All frames are also collected, and recorded after they were sent. The collected bytes count
@@ -23,7 +23,7 @@ HEAD: Final = 8
 
 
 class Budget:
-    """A limit on the total size of the incomplete frames of all connections."""
+    """A limit on the memory for incomplete frames, shared by all connections."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -31,7 +31,7 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """How to handle a frame whose first bytes have arrived."""
+    """How to handle a frame, decided when its first bytes have arrived."""
 
     is_held: bool
     """Whether to hold the frame back until it is complete."""
@@ -69,7 +69,7 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Add bytes of the stream. Yields the bytes to send now, and then calls `ends` for each complete frame."""
+        """Add bytes of the stream. Yield the bytes to send now; afterwards, call `ends` for each complete frame."""
         size = len(data)
         is_between = not (self._head or self._left or self.is_lost)
         if is_between and HEAD <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
@@ -104,7 +104,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Handle data that is exactly one frame, as it is for most small frames."""
+        """Handle data that consists of exactly one frame, as is usual for small frames."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:HEAD])
@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Add missing bytes of a frame's size or first bytes. Returns the position after the added bytes."""
+        """Take missing bytes of a frame's size and first bytes from `going.data`. Return the position after them."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -147,7 +147,6 @@ class Passing:
             self._finish(going)
 
     def _take(self, going: _Going, begin: int, end: int) -> None:
-        """Add bytes to the current frame."""
         self._left -= end - begin
         if not self._is_held:
             going.add(begin, end)
@@ -166,7 +165,7 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Add a part to a frame. Small parts are joined, because each object takes memory of its own."""
+        """Add a part to a frame. Small parts are joined, because many small objects would take much more memory."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -200,7 +199,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # record earlier frames first
+                self._end_passed()  # earlier frames must be recorded first
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -215,7 +214,7 @@ class Passing:
 
 
 class _Going:
-    """Collects the bytes to send. Adjacent parts are merged, because each part sent may wake the receiver."""
+    """Collects the bytes to send on. Adjacent ranges are merged, because each part sent may wake the receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -223,14 +222,14 @@ class _Going:
         self._begin = self._end = 0
 
     def add(self, begin: int, end: int) -> None:
-        """Add the range of incoming bytes from `begin` to `end`."""
+        """Send the incoming bytes from `begin` to `end`."""
         if begin != self._end:
             self._flush()
             self._begin = begin
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Add the bytes `head`, which end at `end` of the incoming bytes and may have begun before them."""
+        """Send the first bytes of a frame, which end at position `end`. Some may have arrived with earlier bytes."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -238,7 +237,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Add bytes that do not come from the incoming bytes."""
+        """Send bytes that are not a range of the incoming bytes."""
         self._flush()
         self._parts += parts
 

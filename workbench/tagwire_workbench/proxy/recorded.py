@@ -35,7 +35,7 @@ class RecordedFrame:
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
-    """Return the line of a frame in a capture file, up to the hex digits of its bytes."""
+    """Return the beginning of a frame's line in a capture file, up to the hex digits of the frame."""
     if frame.is_close:
         row = {"run": run, "conn": frame.connection, "dir": "close", "server": str(frame.server)}
         start, end = json.dumps(row)[:-1], ""
@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return the parts of a line before and after the correlation ID. They are the same for many frames."""
+    """Return a line's text before and after the correlation ID. Cached, because many frames share it."""
     row = {
         "run": run,
         "conn": connection,

@@ -24,7 +24,7 @@ _PROBLEMS_KEPT: Final = 1_000
 
 
 class RecordingProxy:
-    """Passes bytes between clients and servers, and reports the frames in them to `on_frame`.
+    """Passes bytes between clients and servers, and calls `on_frame` with each frame.
 
     `server` is the server for clients that connect to the proxy's first address. The default registry is Kafka's.
     `on_close` is called when a connection has closed. `max_size` limits a frame, and `max_held` the incomplete frames
@@ -69,7 +69,7 @@ class RecordingProxy:
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
         """Return a connection without sockets.
 
-        `moved` maps the address of an advertised server to the address for clients. Without it, addresses are
+        `moved` returns the address that clients should use for an advertised server. By default, addresses are
         unchanged.
         """
         self._connections += 1

@@ -38,7 +38,6 @@ async def serving(
     allow_remote: bool,
     on_listening: Callable[[Address, Address], object] | None,
 ) -> AsyncGenerator[Address]:
-    """Implement `RecordingProxy.serving`."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
         raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another one")
@@ -76,7 +75,7 @@ class _Listeners:
         self._sockets: list[socket.socket] = []
 
     def listen(self, server: Address, port: int = 0) -> Address:
-        """Start to listen for clients of a server. Raises OSError if this fails."""
+        """Listen for clients of a server, and return the address. Raises OSError if this fails."""
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -99,14 +98,17 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Return whether a server's address is the proxy's own. Connecting to it would be a loop."""
+        """Return whether a server's address is an address of this proxy, which would then connect to itself."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """Return the proxy's address for an advertised server. Its host is the one that the client connected to."""
+        """Return the proxy's address for an advertised server, listening on a new port if necessary.
+
+        The host is the one to which the client connected.
+        """
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port
@@ -123,7 +125,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report once that further servers get no listener. A cluster may advertise thousands of servers repeatedly."""
+        """Report only once that servers get no listener: a cluster may advertise thousands of servers repeatedly."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
@@ -135,13 +137,13 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server once, until it is reached again. Clients retry many times a second."""
+        """Report an unreachable server once, until it is reachable again, because clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
 
     async def close(self) -> None:
-        """Stop listening, and end all links."""
+        """Stop listening, and close all connections."""
         for listening in self._servers:
             listening.close()
         for task in [*self.tasks]:
@@ -149,7 +151,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # let the transports report their end
+        await asyncio.sleep(0)  # asyncio calls `connection_lost` in its next iteration
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -160,7 +162,7 @@ class _Listeners:
 
 
 class _Link:
-    """The sockets of a client and of its server, and the `ProxyConnection` between them."""
+    """A client's connection and the proxy's own connection to the server, with the `ProxyConnection` between them."""
 
     def __init__(self, listeners: _Listeners, server: Address) -> None:
         self.listeners = listeners
@@ -210,7 +212,7 @@ class _Link:
         self.listeners.links.discard(self)
 
     def abort(self) -> None:
-        """End both sides at once."""
+        """Close both sockets at once."""
         self.listeners.links.discard(self)
         for side in (self.client, self.server):
             if side.transport is not None:
@@ -218,7 +220,7 @@ class _Link:
 
 
 class _Side(asyncio.Protocol):
-    """One side of a link. The bytes that it receives are sent to the other side."""
+    """One of the two sockets of a link. The bytes that it receives are sent to the other socket."""
 
     other: _Side
 
@@ -243,7 +245,7 @@ class _Side(asyncio.Protocol):
         self._send_on(self.receive(data))
 
     def eof_received(self) -> bool:
-        """Tell the other side that this side has finished sending. The other side may still send."""
+        """Tell the other side that this side has finished sending. The other side may continue to send."""
         self._end()
         return True  # asyncio would otherwise close the socket
 
@@ -265,7 +267,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side until `resume` has been called for every reason to pause."""
+        """Stop reading from this side until `resume` has been called for each reason `why`."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -290,6 +292,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # generating the parts records the frames, even if nothing can be sent
+        for part in parts:  # even if nothing can be sent, the loop is needed: generating the parts records the frames
             if to is not None and not to.is_closing():
                 to.write(part)

@@ -40,7 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield the lines of each gzip member, in pieces, and whether the member reached its maximum size early."""
+    """Yield (pieces of all lines, is_full) for each gzip member. A member is full if it reached its maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the size and output line of each complete frame in a buffer, removing the frame from the buffer."""
+    """Remove the complete frames from the buffer `waiting`, and yield the size and the output line of each."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -75,19 +75,18 @@ def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _line(start: bytes, frame: memoryview) -> list[bytes]:
-    """Return the line of a frame, in pieces of limited size."""
+    """Return the output line of a frame, in pieces of limited size."""
     return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 
 def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield the pieces as a compressed gzip member."""
     pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
     yield from map(pack.compress, pieces)
     yield pack.flush()
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield the pieces as an uncompressed gzip member. This takes a quarter of the time that zlib takes for it."""
+    """Yield the pieces as an uncompressed gzip member. Compressing them with zlib would take four times as long."""
     yield _GZIP_HEAD
     size = check = 0
     for piece in pieces:
@@ -101,13 +100,13 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
-    """Write whole lines or a whole gzip member, or nothing. Raises OSError."""
+    """Write all bytes to standard output. If this fails, remove the part that was written, and raise OSError."""
     rest = memoryview(data)
     try:
         while rest:
             rest = rest[os.write(1, rest) :]
-    except OSError:  # for example, a full disk: the last line is incomplete
-        with suppress(OSError):  # standard output is not a file
+    except OSError:  # for example, the disk is full
+        with suppress(OSError):  # standard output can't be truncated
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise
@@ -118,7 +117,7 @@ def _write(data: bytes) -> None:
 
 
 def main(is_compressed: bool) -> None:
-    """Write the frames on standard input until it ends. Raises OSError."""
+    """Write the frames that arrive on standard input, until it ends. Raises OSError if the file can't be written."""
     is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed

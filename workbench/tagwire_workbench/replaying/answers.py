@@ -33,7 +33,7 @@ class _Path(NamedTuple):
 
 
 class Ignored:
-    """Paths of fields that may differ, such as `brokers[].host` or `MetadataResponse.cluster_id`."""
+    """The paths of fields that may differ from the recorded response, such as `MetadataResponse.cluster_id`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
         """Parse paths. Raises SelectionError for a path that none of these responses has.
@@ -49,7 +49,7 @@ class Ignored:
         ]
 
     def __contains__(self, found: tuple[str, str]) -> bool:
-        """Return whether a field of a message may differ."""
+        """Return whether a field, given as (message name, path), may differ."""
         name, place = found
         path = _INDEX.sub("[]", place)
         return path.rpartition(".")[2] in ALWAYS_IGNORED or any(
@@ -90,7 +90,7 @@ def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
 
 
 def response_name(registry: "Registry", api_key: int) -> str:
-    """Return the name of a response. If the package lacks the response, return a name with the API key."""
+    """Return the name of the response to an API. For an API unknown to the package, return its key as text."""
     try:
         return registry.response(api_key).NAME
     except UnknownMessageError:
@@ -106,9 +106,10 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the fields that differ from the recorded response. Also learns the IDs in both, to map later messages.
+    """Return the fields in which a response differs from the recorded response.
 
-    If the recorded response can't be read, only the bytes are compared.
+    If the recorded response can't be read, only the bytes are compared. `carried` learns which IDs of the two responses
+    correspond.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -128,12 +129,12 @@ def answer_differences(
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal. The times at which the server wrote control batches may differ."""
+    """Return whether two values are equal. In control batches, the times at which the server wrote them are ignored."""
     if same(one, other) or not (isinstance(one, bytes) and isinstance(other, bytes)):
         return same(one, other)
     try:
         return _without_time(one) == _without_time(other)
-    except TagwireError:  # the values aren't batches
+    except TagwireError:  # these bytes aren't record batches
         return False
 
 
@@ -145,7 +146,7 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether all errors in a response are retriable, unless this is also true of the recorded response."""
+    """Return whether all errors in a response are retriable, and those in the recorded response are not."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

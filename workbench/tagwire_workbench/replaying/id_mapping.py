@@ -77,7 +77,7 @@ class IdMapping:
                 self._learn_epoch(row, recorded, received)
 
     def request(self, frame: bytes) -> bytes:
-        """Return a recorded request with the server's IDs, or unchanged if it can't be read or encoded again."""
+        """Return a recorded request with the target's IDs. A request that can't be read is returned unchanged."""
         if not self._is_needed:
             return frame
         try:
@@ -91,7 +91,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the server's IDs; the same object if nothing changes."""
+        """Return a recorded message or struct with the target's IDs; the same object if nothing changes."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -117,7 +117,7 @@ class IdMapping:
             self._is_needed |= before != after
 
     def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
-        """Return the value that replaces a field's recorded value."""
+        """Return the value to send instead of a field's recorded value."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
         if row.name in _EPOCHS and isinstance(value, int):
@@ -133,7 +133,7 @@ class IdMapping:
         return value if all(one is other for one, other in zip(value, new, strict=True)) else new
 
     def _records(self, data: Any) -> Any:
-        """Return record batches with the server's producer IDs and epochs. Other bytes are returned unchanged."""
+        """Return record batches with the target's producer IDs and epochs. Other bytes are returned unchanged."""
         from tagwire.records import read_batches
 
         changed = []
@@ -152,7 +152,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of elements with equal keys, and then pair the remaining elements by position."""
+    """Yield pairs of elements with equal keys. Then pair the elements without such a partner by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the struct's ID of this kind, to which an epoch in the same struct belongs."""
+    """Return the ID of this kind in a struct. An epoch in the same struct belongs to this ID."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

@@ -1,6 +1,6 @@
 """Play the steps of a capture against a server, on sockets.
 
-Responses are read all the time, so that the server never blocks. Responses that no step waits for are dropped.
+Responses are read continuously, so that the server never blocks. Responses that no step waits for are dropped.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
-    """Pair elements that have the same key. An element without a partner is paired with MISSING.
+    """Pair recorded and received elements with the same key. An element without a partner is paired with MISSING.
 
-    If no key is unique, elements are paired by position. So are arrays of equal length that have no keys in common.
+    Elements are paired by position if no key is unique, or if two arrays of the same length have no key in common.
     """
     for names in _choices([*recorded, *received], keys):
         ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
@@ -130,7 +130,7 @@ class UnreachableServerError(TagwireError):
 
 
 class Answer(NamedTuple):
-    """The result for one recorded response."""
+    """The server's response, or the reason why there is none, for one recorded response."""
 
     step: Step
     data: bytes | None
@@ -204,14 +204,14 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that computes how many seconds to wait before a step; 0 for steps without a time."""
+    """Return a function that returns how many seconds to wait before a step (0 if the step has no time)."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
 
 
 class _Connection:
-    """A connection to the server, which is used until its first failure."""
+    """A connection to the server. After its first failure, it is no longer used."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class _Connection:
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
-        """Send a request. Errors are not raised here, but reported by `answer`."""
+        """Send a request. Errors are not raised here: `answer` reports them."""
         if self._failure:
             return
         if again:
@@ -248,7 +248,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """Wait for the server's response that corresponds to the recorded response."""
+        """Wait for the server's response to the request of a recorded response."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
@@ -264,7 +264,7 @@ class _Connection:
         """Close the connection after sending everything, and wait until it is closed."""
         if not self._failure:
             self._writer.close()
-            with suppress(OSError):  # includes TimeoutError
+            with suppress(OSError):  # OSError includes TimeoutError
                 await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()

@@ -1,6 +1,7 @@
-"""The results as a self-contained HTML page. Bars are plain elements; colors follow the viewer's light or dark mode.
+"""Render the results as a self-contained HTML page.
 
-All strings and numbers are computed in this module; the template only prints them.
+All strings and numbers are computed in this module; the template only prints them. Bars are plain HTML elements, and
+colors follow the viewer's light or dark mode.
 """
 
 import math
@@ -16,7 +17,7 @@ from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
 # Bar plots for the page. This module computes positions and widths as percentages; the template prints them.
-# Plots that readers should compare share one scale.
+# All plots that should be compared have the same scale.
 
 _MOST_TICKS = 5
 
@@ -33,14 +34,14 @@ class Bar(NamedTuple):
 
 
 class BarRow(NamedTuple):
-    """A labeled row of a plot, with its bars below each other."""
+    """A labeled row of a bar plot. It may have several bars, one below the other."""
 
     name: str
     bars: list[Bar]
 
 
 class Scale(NamedTuple):
-    """The range of an axis, which always contains 0."""
+    """The range of a plot's axis, which always contains 0."""
 
     low: float
     high: float
@@ -52,12 +53,12 @@ class Scale(NamedTuple):
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:
-        """Return the bar from 0 to a value."""
+        """Return the bar from 0 to `value`."""
         begin, end = self.place(min(0.0, value)), self.place(max(0.0, value))
         return Bar(kind, begin, round(end - begin, 2), value < 0, text)
 
     def labels(self) -> list[tuple[float, str]]:
-        """Return the positions and labels of the ticks."""
+        """Return the position and the label of each tick."""
         return [(self.place(tick), f"{tick:,.10g}") for tick in self.ticks]
 
 
@@ -112,7 +113,7 @@ def render_page(summary: Summary) -> str:
 
 
 def _answers(summary: Summary) -> Iterator[str]:
-    """Yield sentences that answer the main questions of a measurement."""
+    """Yield the sentences at the top of the page, which summarize the results."""
     total = summary.total
     for how, before, after in (
         ("With compression", total.packed_before, total.packed_after),
@@ -174,7 +175,6 @@ def _plots(summary: Summary) -> Iterator[Plot]:
 
 
 def _shares(measure: Measure) -> tuple[float, float]:
-    """Return the percentages of bytes saved, with and without compression."""
     return (
         percent(measure.saved_packed, measure.packed_before),
         percent(measure.saved_unpacked, measure.unpacked_before),
@@ -193,7 +193,7 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    """Return a measure as table cells, in column order."""
+    """Return the table cells of a measure, one for each column."""
     packed, unpacked = _shares(measure)
     return (
         f"{measure.batches:,}",

@@ -1,4 +1,4 @@
-"""The results of `tagwire whatif` in the order of the report, with the numbers that all output forms share."""
+"""The results of `tagwire whatif`, in the order in which every output form shows them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """A group of measures, one for each value of some property of batches, such as the codec or the topic."""
+    """The measures of one property of batches, such as the codec: one measure for each value of the property."""
 
     title: str
     rows: list[tuple[str, Measure]]
@@ -39,12 +39,12 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return the measure of each group with the group's name, highest savings first."""
+        """Return (group, measure) pairs, highest savings first. `name` returns the group of a kind of batches."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
     def question(self) -> str:
-        """The question that the measurement answers, in words."""
+        """A description of the measured conversion, such as "v3 compared with each batch's own format"."""
         compared = f"compared with {self.against}" if self.against else "compared with each batch's own format"
         changes = [f"compressed with {self.codec}" if self.codec else ""]
         if self.size:
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """How many batches save how many header bytes, as pairs of bytes and batches."""
+        """Pairs (number of header bytes saved, number of batches that save this many), in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property
@@ -117,7 +117,7 @@ def _columns(title: str) -> tuple[Column, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return the cells of a measure for a table."""
+    """Return the table cells of a measure, without its name."""
     return (
         str(measure.batches),
         str(measure.records),
