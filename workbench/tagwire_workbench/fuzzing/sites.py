@@ -125,7 +125,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message. Record batches have none: changing them would break their checksum."""
+    """Return the sites of a header and a message. Record batches have none: changes would break their checksum."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)

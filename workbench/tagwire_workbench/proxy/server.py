@@ -38,6 +38,7 @@ async def serving(
     allow_remote: bool,
     on_listening: Callable[[Address, Address], object] | None,
 ) -> AsyncGenerator[Address]:
+    """Implement `RecordingProxy.serving`, which describes the parameters and errors."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
         raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another one")

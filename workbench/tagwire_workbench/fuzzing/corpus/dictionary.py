@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield a name and the encoded bytes of each member of an enum or, for another fixed-width type, of some samples."""
+    """Yield a name and the encoded bytes of sample values of a fixed-width type (for an enum, of its members)."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()

@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid mutation, or an invalid one with a known reason, of the input or (if it has errors) of a seed."""
+        """Return a mutation of `kind` "valid" or "invalid" of the input, or of a seed if the input has errors."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))

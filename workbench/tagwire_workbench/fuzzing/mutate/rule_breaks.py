@@ -68,7 +68,7 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field or, without one, of the input."""
+    """Return how many bytes follow `begin` in the enclosing tagged field or, without one, in the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, path of the error) of each varint with which a site begins, such as a length, count or tag."""
+    """Return (start, end, error path) of each varint with which a site begins, such as a length, count or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]

@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return (path, offset) of the error if the input ends at `cut`, inside this site; None if it can't be predicted."""
+    """Return (path, offset) of the error if the input ends at `cut`, inside this site; None if unpredictable."""
     own = _own(read, site, cut)
     if own is not None:
         return own
@@ -36,7 +36,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the error if the cut affects the site's own encoding, such as its count; None if it affects an inner site."""
+    """Return the error if the cut is detected by the site itself, such as by its count; None if by an inner site."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":

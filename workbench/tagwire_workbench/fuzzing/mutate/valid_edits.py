@@ -225,7 +225,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. Its tag must be unknown in all versions, because Kafka rejects others."""
+    """Add an unknown tagged field in tag order. Kafka rejects the tag unless it is unknown in all versions."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
