@@ -1,4 +1,4 @@
-"""Fixtures shared by several folders."""
+"""Fixtures that tests in several folders use."""
 
 import gzip
 import json
@@ -66,7 +66,7 @@ def truth() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture
 def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """After the test, unload the packages that it generated and imported, so that other tests can reuse their names."""
+    """After the test, unload the packages that it generated, so that other tests can use the same package names."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield
     for name, module in [*sys.modules.items()]:
@@ -90,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     process.
     """
     if not hasattr(config, "workerinput"):
-        return  # a single process keeps the usual order of files
+        return  # a single process can keep the usual order of files
     places: dict[Path, int] = {}
     for item in items:
         places[item.path] = min(places.get(item.path, len(_LONG)), _place(item))
@@ -98,7 +98,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    """Return the sort rank of a test: Spark tests come first, then tests marked as slow, then all others."""
     if _SPARK.intersection(getattr(item, "fixturenames", ())):
         return 0
     return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
@@ -106,7 +105,7 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None]:
-    """Restore the engine of this run after a test that selected another one."""
+    """Go back to the engine of this test run if a test has selected another one."""
     was_another = os.environ.get("TAGWIRE_ENGINE") != _ENGINE
     yield
     if was_another:

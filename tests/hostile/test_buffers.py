@@ -55,7 +55,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_bytearray_truncated_meanwhile(reader: str) -> None:
-    """Truncate the input whenever Python code is called or returns: at these moments another thread could run."""
+    """Truncate the input whenever the decoder calls Python code or returns from it: then, other threads can run."""
     data, read = READERS[reader]
     wanted = read(data)
     for moment in range(1000):
@@ -87,7 +87,7 @@ def test_decoded_values_keep_their_bytes(reader: str) -> None:
     data, read = READERS[reader]
     given = bytearray(data)
     message = read(given)
-    if reader != "decode_record":  # `decode_record` returns only strings
+    if reader != "decode_record":  # this reader returns no views, so it doesn't lock the buffer
         with pytest.raises(BufferError):
             given.clear()
     assert message == read(data)

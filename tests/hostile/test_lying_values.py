@@ -140,7 +140,6 @@ def test_fields_that_change_when_they_are_compared(cls: Any) -> None:
 
 
 def changes(message: Any, stop: threading.Event) -> Iterator[None]:
-    """Apply one change to the message per iteration, until `stop` is set."""
     topic: Any = MetadataResponseTopic(partitions=[MetadataResponsePartition(replica_nodes=[1, 2])])
     while not stop.is_set():
         message.topics = [topic] * 50
@@ -157,7 +156,7 @@ def changes(message: Any, stop: threading.Event) -> Iterator[None]:
 
 
 def test_another_thread_changes_the_message_while_it_is_encoded() -> None:
-    """Check that encoding either succeeds, with any bytes, or raises a TagwireError."""
+    """Whatever another thread changes, encoding must either succeed or raise a TagwireError."""
     message = messages.MetadataResponse()
     message.topics = ()
     stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Check that writers reject a field value of another struct class, whose additional fields they would lose."""
+"""A field may hold a struct of another class with additional fields. Writers must reject it, or the fields are lost."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -96,8 +96,6 @@ def test_subclasses(writer: str) -> None:
 
 
 def message_of(module: str) -> type[Message]:
-    """Return a message class that contains structs and claims to be defined in the module `module`."""
-
     def __init__(self: Any, **fields: Any) -> None:
         for name in self.__slots__:
             setattr(self, name, fields.get(name, {} if name == "unknown_tags" else ()))

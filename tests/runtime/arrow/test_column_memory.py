@@ -72,7 +72,7 @@ def test_array_that_is_rejected_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Return the bytes that 20 calls leak, after earlier calls have filled all caches."""
+    """Return how many bytes 20 calls leak. Earlier calls have already filled all caches."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -110,7 +110,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough that the cache holds all of their plans
+    for sample in random.sample(samples(), 12):  # 12 is few enough for the cache to hold all plans
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -187,7 +187,7 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_strings_that_are_not_utf8() -> None:
-    """Check that tagwire validates the UTF-8 of string arrays itself, because not every Arrow producer does."""
+    """Tagwire must validate the UTF-8 of string arrays itself, because not every Arrow producer does."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
@@ -255,7 +255,7 @@ def test_gil_is_released() -> None:
         # longer than both calls take together, so the other thread runs only if a call releases the GIL
         sys.setswitchinterval(0.5)
         before = counted[0]
-        for _ in range(5):  # five tries: on a busy machine, the other thread may start too late to run during a call
+        for _ in range(5):  # up to five times: on a busy machine, the other thread may start too late
             arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break

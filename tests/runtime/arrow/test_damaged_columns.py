@@ -47,7 +47,7 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
 def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
-    """Try an unusual byte at each position: the check processes whole words, and the last two words overlap."""
+    """Try an unusual byte at each position: the UTF-8 check reads whole words, and the last two words overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
     # The first row is long, so that the buffers are already large enough for all later rows.
@@ -70,7 +70,6 @@ def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
 
 
 def paths_of(column: Column, before: str = "") -> list[str]:
-    """Return the dotted paths of a column and all columns inside it."""
     found = []
     for child in column.children:
         path = f"{before}{child.name}"
@@ -91,7 +90,6 @@ def test_selected_field_equals_the_field_among_all() -> None:
 
 
 def only(value: Any, path: list[str]) -> Any:
-    """Reduce a value to what is at `path`, keeping the enclosing structs and lists."""
     if not path or value is None:
         return value
     if isinstance(value, list):
@@ -173,7 +171,6 @@ def plain(column: Column, value: Any) -> Any:
 
 
 def wide_type(column: Column) -> Any:
-    """Return a column's type with 64-bit integers and offsets, and everything nullable."""
     if column.format == "+s":
         return pa.struct([pa.field(child.name, wide_type(child)) for child in column.children])
     if column.format == "+l":

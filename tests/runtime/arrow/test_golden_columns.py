@@ -18,7 +18,6 @@ Rows = dict[tuple[Any, int], list[bytes]]
 
 
 def goldens() -> Rows:
-    """Return the golden bytes of every version of every message."""
     rows: Rows = {}
     for name in NAMES:
         for golden in read_file(FOLDER / f"{snake_case(name)}.txt"):
@@ -27,7 +26,6 @@ def goldens() -> Rows:
 
 
 def kafkas() -> Rows:
-    """Return all bytes written by Kafka's classes, including unknown tags, and the samples of the drafts."""
     rows: Rows = defaultdict(list)
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
@@ -39,7 +37,7 @@ def kafkas() -> Rows:
 
 
 def check(cls: Any, version: int, rows: list[bytes]) -> None:
-    """Decode and encode rows alternating with nulls, in an array that begins in the middle of its buffers."""
+    """Decode and encode rows that alternate with nulls, in an array that begins in the middle of its buffers."""
     data = [each for row in rows for each in (row, None)]
     array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
     made = arrow.decode_column(array, cls, version)
@@ -78,7 +76,7 @@ def by_message() -> dict[Any, list[Sample]]:
 
 
 def test_all_versions_in_one_array() -> None:
-    """Check that the columns are the union of all fields. A field missing from a row's version has its default."""
+    """The columns must be the union of all fields. A field that a row's version doesn't have must have its default."""
     for cls, found in by_message().items():
         numbers = pa.array([sample.version for sample in found], pa.int16())
         data = pa.array([sample.data for sample in found], pa.binary())
@@ -95,7 +93,6 @@ def test_all_versions_in_one_array() -> None:
 
 
 def assert_within(part: Any, whole: Any) -> None:
-    """Check that `whole` contains everything in `part`. `whole` may have additional fields."""
     if isinstance(part, dict):
         for name, value in part.items():
             assert_within(value, whole[name])

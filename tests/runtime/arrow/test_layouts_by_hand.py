@@ -50,7 +50,6 @@ def inner(type: Type = INT8, **more: Any) -> StructLayout:
 
 
 def sized(size: Fixed | Varint, type: Type = INT8) -> StructLayout:
-    """Return the layout of a struct that begins with its own length."""
     return StructLayout("inner", (Item("size", Extent(size)), Item("number", type, default=0)))
 
 
@@ -99,7 +98,6 @@ TYPES: list[tuple[Type, list[Any]]] = [
 
 
 def plain(value: Any) -> Any:
-    """Convert a value from the interpreter to the form in which pyarrow returns it."""
     if isinstance(value, dict):
         return {name: sorted(each.items()) if name == "unknown_tags" else plain(each) for name, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, tuple) else value

@@ -40,14 +40,14 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return rows, some of which are invalid (a fraction of `damaged`) or null (half as many)."""
+    """Return random rows. The fraction `damaged` of them is invalid, and half as many are null."""
     good = [metadata(random) for _ in range(50)]
     made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps up to `most` bytes of spare frames for reuse. With 0, it never reuses a frame."""
+    """Return a decoder that keeps up to `most` bytes of frames for reuse."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 
 
 class ArrayCapsule:
-    """A wrapper that holds the capsules of an exported array without a reference to the array's owner."""
+    """A wrapper of an exported array that keeps its capsules alive, but not the object that exported them."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()
@@ -131,7 +131,6 @@ def test_frames_are_not_reused_for_another_schema() -> None:
 
 
 def segment(path: Path, random: Random) -> Path:
-    """Write a log of records with random keys, headers and values, and return its segment's path."""
     path.mkdir()
     file = path / f"{0:020}.log"
     records = [

@@ -92,7 +92,6 @@ def test_bytes_are_what_counts(old: str, new: str, data: str) -> None:
     assert TEXT.count(old) == 1
     edited = TEXT.replace(old, new)
     if new.strip() == "" or new.startswith("# 02"):
-        # an empty `new` removes the line; `# 02` turns it into a comment
         edited = edited if new.strip() == "" else edited.replace("     0  #", "#")
     assert assemble(edited) == [bytes.fromhex(data)]
 
@@ -181,7 +180,6 @@ def test_rejected_input(line: str, place: tuple[int, int], found: str) -> None:
 
 
 def described(value: messages.MetadataResponse, version: int, *edits: tuple[str, str]) -> messages.MetadataResponse:
-    """Edit the value's annotated bytes, let `assemble` fix the lengths and counts, and return the decoded result."""
     text = annotate(tagwire.trace(messages.MetadataResponse, value.encode(version), version))
     for old, new in edits:
         assert old in text

@@ -1,4 +1,4 @@
-"""Check that packages loaded by name are all listed in one module, because import contracts can't see the names."""
+"""Only one module may name the packages that are loaded by name, because import contracts can't check such imports."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,6 @@ CODE = [path for root in ("runtime", "generator", "cli", "pipeline") for path in
 
 
 def texts(path: Path) -> set[str]:
-    """Return all string constants in a module except docstrings."""
     tree = ast.parse(path.read_text())
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone]
@@ -34,7 +33,7 @@ def test_every_record_format_is_there(name: str) -> None:
 
 def test_messages_and_keys_are_there() -> None:
     assert "ApiVersionsRequest" in kafka_messages()
-    assert any(1 in keys for keys in reserved_keys())  # 1 is the key reserved for client.id
+    assert any(1 in keys for keys in reserved_keys())  # API key 1 is reserved for client.id
 
 
 def test_drafts_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

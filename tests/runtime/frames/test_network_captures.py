@@ -178,7 +178,7 @@ IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + by
     ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
 )
 def test_link_types(link: int, packet: bytes) -> None:
-    """Check packets of each link type, with headers as in tcpdump.org's tables.
+    """Read packets of each link type, with headers as in tcpdump.org's tables.
 
     In the pcapng file, the packets come from the second interface; the first has another link type.
     """

@@ -295,7 +295,7 @@ REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
 def test_fallback_response_to_an_unsupported_version(version: int) -> None:
     frame = registry.decode_response(REFUSAL, 7, version)
-    # Versions 0 and 1 have the same layout, so a response in version 0 is also valid in version 1.
+    # Versions 0 and 1 have the same layout, so bytes in version 0 are also valid in version 1.
     assert frame.version == (1 if version == 1 else 0)
     assert (frame.message.error_code, frame.message.names) == (35, ("a",))
 
@@ -347,7 +347,7 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
 
 
 def test_default_headers_of_requests() -> None:
-    """Check that the client ID is null by default. ControlledShutdownRequest v0 has no client ID in its header."""
+    """The client ID must be null by default. ControlledShutdownRequest v0 has no client ID in its header."""
     for name in messages.registry:
         cls = messages.registry[name]
         for version in cls.VERSIONS if cls.KIND == "request" else ():

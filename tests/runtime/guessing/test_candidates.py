@@ -161,7 +161,7 @@ def test_kinds() -> None:
 
 def test_a_protocol_without_headers() -> None:
     class Bare(tagwire.Registry):
-        """A registry without headers, for a package with a single message."""
+        """A registry without request and response headers, for a package with a single message."""
 
     bare = Bare(
         "tagwire_messages", {"HeartbeatRequest": registry._index["HeartbeatRequest"]}
@@ -187,7 +187,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # the match costs more bits than two bytes have, so it may be a coincidence
+    # The message's values cost more bits than two bytes hold, so the match may be a coincidence.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

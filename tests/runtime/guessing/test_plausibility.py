@@ -1,4 +1,4 @@
-"""Check that the cost in bits of each value follows the rules in `tagwire.guessing.plausibility`."""
+"""Check that each value costs as many bits as the rules in `tagwire.guessing.plausibility` say."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # n costs the bits of the Elias delta code of abs(n) + 1, plus 1 for the sign (7 if negative). -1 costs 3 bits.
+        # An integer n costs the bits of the Elias delta code of abs(n) + 1, plus 1 bit for the sign (7 if negative).
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_repeated_values() -> None:
-    """Check that repeating a field or a whole struct costs one bit the first time, and half a bit the second time."""
+    """Repeating a field or a whole struct must cost one bit the first time, and half a bit the second time."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

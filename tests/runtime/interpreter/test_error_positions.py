@@ -1,7 +1,7 @@
-"""Check that the native engine finds the position of each error, so that the interpreter need not decode the message.
+"""Check that the native engine finds the position of each error itself.
 
-The interpreter is the reference. The engine can't fall back on the interpreter while decoding here, so an engine that
-does not find a position fails. Only the interpreter reports errors in values.
+The layout interpreter is the reference. Normally, the engine can ask it to decode the message again to locate an error.
+In these tests it can't, so an engine that doesn't find a position fails. Only the interpreter locates errors in values.
 """
 
 from random import Random
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Try every prefix with each limit except `bytes`, which is checked before decoding begins."""
+    """Decode every prefix with low limits, except for the limit `bytes`, which is checked before decoding begins."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
@@ -108,7 +108,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """Check that the missing attribute is reported, because all attributes of a struct are read before any check."""
+    """The missing attribute must be reported, because all attributes of a struct are read before any is checked."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
@@ -120,7 +120,7 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 
 
 def test_deleted_struct_is_reported_as_missing() -> None:
-    """Check that a deleted default struct is an error, although one that was never accessed has an empty slot, too."""
+    """A deleted default struct must be an error, although a struct that was never accessed also has an empty slot."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

@@ -173,7 +173,7 @@ LENIENT = [
 def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # the length overflows to 2^31 - 1, which Kafka rejects, too
+    if fields is None:  # the length overflows to 2^31 - 1, which Kafka also rejects
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return
@@ -194,8 +194,8 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
     [
         ("00", True),
         ("01 00 02 02 61", True),
-        ("01 00 01 00", False),  # reason is null, its default, so a writer would omit it
-        ("01 01 03 01 ff 00", False),  # rack has its default value, so a writer would omit it
+        ("01 00 01 00", False),  # reason is null, its default; a writer would omit it
+        ("01 01 03 01 ff 00", False),  # rack has its default; a writer would omit it
         ("01 01 03 01 00 00", True),
     ],
 )

@@ -1,7 +1,8 @@
 """Read hand-written layouts of record batches and messages with the layout interpreter.
 
 They cover layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
-count, and items that depend on a bit of another item in the same or an outer struct. CRCs are plain numbers here.
+count, and items that depend on a bit of another item in the same or an outer struct. In these layouts, a CRC is an
+ordinary number.
 """
 
 from pathlib import Path
@@ -94,7 +95,7 @@ V2 = Layout(
     ),
 )
 
-# If bit 7 of the batch's `attributes` is set, the records have no `attributes` field of their own.
+# If bit 7 of the batch's `attributes` is set, its records have no `attributes` field.
 V3 = Layout(
     "batch v3",
     None,
@@ -138,7 +139,7 @@ RECORD: dict[str, Any] = {
 # The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', ...
 # ... and one header: the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# With attributes, the record takes 12 bytes: length 24 zig-zag = 18. Without: length 22 zig-zag = 16.
+# A record with attributes takes 12 bytes, so its zig-zag length is 24 (hex 18). Without: 11 bytes, 22 (hex 16).
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 

@@ -124,7 +124,7 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
 )
 def test_floats_are_compared_with_their_default_by_bits(default: float, value: float, is_written: bool) -> None:
-    """Check that floats are compared by their bits. Java compares numbers, but no Kafka message has a tagged float."""
+    """Floats must be compared with their default by bits. Java compares numbers, but Kafka has no tagged floats."""
     section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
     layout = Layout("f", None, StructLayout("f", (), section=section))
     entry = bytes.fromhex("01 00 08") + pack(">d", value)
@@ -229,11 +229,11 @@ def test_incomparable_value_is_not_a_default() -> None:
 
 def test_attributes_that_a_version_drops_may_be_missing() -> None:
     message = PollRequest()
-    del message.max_wait_ms  # version 0 lacks this ignorable field, so writers don't read it
+    del message.max_wait_ms  # version 0 doesn't have this ignorable field, so writers don't read it
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # version 0 lacks this field, too, but writers must read it: only its default is allowed
+    del message.quota  # version 0 doesn't have this field either, but writers read it: only its default is allowed
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 

@@ -117,7 +117,6 @@ def test_layouts_are_plain_data() -> None:
 
 
 def parts(value: Any) -> Iterator[FrozenData]:
-    """Yield a layout and, recursively, everything that it contains."""
     if isinstance(value, FrozenData):
         yield value
         for _, part in value.given():

@@ -17,7 +17,7 @@ COMMIT, ABORT, LEADER_CHANGE = b"\0\0\0\1", b"\0\0\0\0", b"\0\0\0\2"
 
 @cache
 def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int = 100, size: int = 2) -> RecordBatch:
-    """Return a batch of `size` records, or a marker. If `kind` starts with "empty", it has offsets but no records."""
+    """Return a batch of `size` records, or a transaction marker. An "empty" batch has offsets but no records."""
     what, of = kind.rpartition(" ")[::2]
     settings: dict[str, Any] = {} if producer < 0 else {"producer_id": producer, "producer_epoch": epoch}
     settings["is_transactional"] = of != "plain"
@@ -55,13 +55,13 @@ PRODUCERS = [
     (
         [batch("txn", 5), batch("commit", 7, epoch=1)],
         [1, None, 100, False],
-    ),  # the marker's epoch is newer, so the producer was fenced and its data doesn't count
+    ),  # the marker has a newer epoch, so the producer was fenced and its data doesn't count
     ([batch("commit", 7, epoch=1)], [1, None, 100, True]),
     ([batch("txn", 5), batch("txn", 7, epoch=1)], [1, 8, 101, False]),
     ([batch("txn", 5), batch("abort", 7, epoch=1), batch("txn", 8, epoch=1)], [1, 9, 101, False]),
     ([batch("txn", 5), batch("leader", 7, epoch=1)], [0, 6, 101, True]),
     ([batch("txn", 5, epoch=0), batch("empty commit", 7, time=250)], [0, 6, 250, True]),
-    # A producer returns to an older epoch, as in a log that was merged by hand.
+    # A producer returns to an older epoch, as in logs that were merged by hand.
     ([batch("txn", 5), batch("commit", 7, epoch=1), batch("commit", 8)], [0, None, 100, False]),
 ]
 
@@ -145,7 +145,7 @@ def test_the_newest_timestamp() -> None:
 
 
 def test_wrappers_are_not_decompressed() -> None:
-    """Check that a wrapper's last offset stands for all its offsets: finding the first would require decompression."""
+    """A wrapper must be counted by its last offset alone: finding its first offset would require decompression."""
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)
 

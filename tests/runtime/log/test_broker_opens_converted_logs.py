@@ -1,7 +1,7 @@
 """Start a Kafka broker with converted logs, and read the original records from them with Kafka's client.
 
-Logs written by `tagwire_spark` are tested in the same way if it is installed. These tests take half a minute, and need
-Java 17 and Maven, which downloads the broker's jars (`kafka_jars`).
+If `tagwire_spark` is installed, the logs that it writes are tested in the same way. These tests take half a minute, and
+need Java 17 and Maven, which downloads the broker's jars (`kafka_jars`).
 """
 
 import shutil
@@ -34,21 +34,19 @@ log.retention.ms=-1
 num.network.threads=1
 num.io.threads=2
 """
-LOGS = {  # target topic: source log and conversion
+LOGS = {  # {target topic: (source log, conversion)}
     "txn": ("kafka4/alpha-txn-many-0", Conversion("v2", "zstd", BatchSize(records=3))),
     "upgraded": ("kafka28/alpha-upgrade2-0", Conversion("v2", "lz4", BatchSize(bytes=2000))),
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-WRITTEN = {  # target topic: source log and options of the pipeline that rewrites it
+WRITTEN = {  # {target topic: (source log, options of the Spark sink)}
     "spark-txn": ("kafka4/alpha-txn-many-0", {"segmentBytes": "2000"}),
     "spark-upgraded": ("kafka28/alpha-upgrade2-0", {"recordFormat": "v2", "compression": "zstd", "batchRecords": "7"}),
 }
 
 
 class Broker:
-    """A broker with its settings file and log folder."""
-
     def __init__(self, jars: Path, folder: Path) -> None:
         self.jars = jars
         self.logs = folder / "data"
@@ -61,7 +59,7 @@ class Broker:
         self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self.settings))
 
     def run(self, what: str, *topics: str) -> list[list[str]]:
-        """Run the command `what` against the broker, which is started for it. Return the words of each output line."""
+        """Start a broker, run the Java program's command `what` against it, and return the words of each line."""
         return [line.split(" ") for line in self._java(str(PROGRAM), what, str(self.settings), *topics).splitlines()]
 
     def _java(self, *arguments: str) -> str:
@@ -72,7 +70,6 @@ class Broker:
 
 
 def aborted(partition: log.Partition) -> Iterator[tuple[int, range]]:
-    """Yield the producer ID and the range of offsets of each aborted transaction in the transaction indexes."""
     for segment in partition.segments:
         for entry in segment.aborted_transactions:
             yield entry.producer_id, range(entry.first_offset, entry.last_offset)
@@ -94,7 +91,7 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
-    """Rewrite a topic that the broker created. The code is that of the Spark sink, but runs in this process."""
+    """Rewrite a topic that the broker created, with the code of the Spark sink, but without Spark."""
     from tagwire_spark.log_read.query import log_query
     from tagwire_spark.log_read.rows import full_schema, rows_of
     from tagwire_spark.log_read.splits import plan
@@ -134,7 +131,7 @@ def test_a_broker_opens_converted_logs(jars: Path, logs: Path, tmp_path: Path) -
     for topic, source in sources.items():
         for level in ("read_uncommitted", "read_committed"):
             assert found.get((topic, level), []) == expected(log.Partition(logs / source), level), (topic, level)
-    # The broker rebuilds every index that it does not trust, so unchanged bytes show that it accepted these.
+    # The broker rebuilds an index that it doesn't trust, so unchanged bytes show that it accepted the index.
     assert {path: path.read_bytes() for path in indexes if path.read_bytes() != b""} == {
         path: data for path, data in indexes.items() if data != b""
     }

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    """Read record objects until the first error. Return the number of rows before the error, and the error."""
+    """Return the number of rows before the first error, and the properties of the error."""
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
@@ -95,7 +95,7 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    # cut inside the length: at batch level, no checksum would detect a later cut
+    # Cut within the length field. At batch level, no checksum would detect a cut after it.
     cut = 30 if level == "record" else 10
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")
@@ -171,7 +171,6 @@ def test_overflows_matter_in_requested_columns_only(
 
 
 def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
-    """Yield the expected offsets and times of each row, as Python ints without a size limit."""
     names = ("base_offset", "last_offset", "base_timestamp", "max_timestamp")
     for batch in log.read(path):
         header = {name: getattr(batch, name) for name in names}
@@ -203,7 +202,7 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path) -> None:
-    """Check that limits above the actual values don't change the rows, even if Python counts rows to enforce them."""
+    """Limits above the actual values must not change the rows."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)

@@ -25,7 +25,6 @@ RECORDS = [
 
 
 def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kafka_log: str) -> Any:
-    """Return the record's message as decoded by the registry, or None if it is not a message of the type `name`."""
     try:
         if message.KIND == "metadata":
             frame = messages.registry.decode_record(value, kafka_log)
@@ -39,7 +38,6 @@ def decoded(message: Any, name: str, key: bytes | None, value: bytes | None, kaf
 
 
 def in_columns(value: Any, type: Any) -> Any:
-    """Return a value as it appears in columns for all versions, in which missing fields have their defaults."""
     if value is None:
         return None
     if pa.types.is_struct(type):

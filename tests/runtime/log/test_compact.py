@@ -1,4 +1,4 @@
-"""Test each rule of compaction on hand-made and random logs, including that compacting again changes nothing.
+"""Test each rule of log compaction on hand-made and random logs. Compacting a second time must change nothing.
 
 test_kafka_compacts_alike.py tests that Kafka's own cleaner keeps the same records.
 """
@@ -25,7 +25,7 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    """Write a partition's folder. `modified` lists the modification times of the segments."""
+    """Write a partition's folder. `modified` lists the modification time of each segment."""
     folder.mkdir()
     for number, batches in enumerate(segments):
         path = folder / segment_file(batches[0].base_offset, "log")
@@ -36,9 +36,9 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default with its active segment. Check that the output is valid.
+    """Compact a partition, by default including its active segment, and check the output.
 
-    Compacting the output again must change nothing.
+    The output must be valid, and compacting it again must change nothing.
     """
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
@@ -172,7 +172,7 @@ def test_earlier_compaction_determines_the_age_of_tombstones(tmp_path: Path) -> 
 
 
 def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
-    """Check KIP-87: a value with the tombstone flag deletes its key; a null value without the flag does not."""
+    """In KIP-87, a value with the tombstone flag deletes its key, and a null value without the flag does not."""
     flagged = build([Record(0, OLD, b"a", b"why", tombstone=True)], "kip87")
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
     segments = [[flagged], [plain]]
@@ -326,7 +326,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -> None:
-    """Check logs that Kafka's cleaner has compacted up to the active segment, before any delete horizon expires."""
+    """Logs that Kafka's cleaner has compacted must not change, if no delete horizon has expired since."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

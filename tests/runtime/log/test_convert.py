@@ -72,7 +72,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """Check append-time batches: uncompressed v1 can't keep the original timestamps, and tagwire reports the loss."""
+    """Uncompressed v1 can't keep the original timestamps of an append-time batch. The loss must be reported."""
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()
@@ -136,7 +136,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Return two batches of two records each. `first` changes both headers, and `change` only the second header."""
+    """Return two batches of two records each. `first` changes both batch headers, `change` only the second."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,
@@ -181,7 +181,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
 
 
 def test_batch_is_split() -> None:
-    offsets = (100, 101, 105, 106, 109)  # compaction left these offsets; the batch header still spans 98 to 111
+    offsets = (100, 101, 105, 106, 109)  # the offsets left by compaction; the batch header still covers 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
@@ -231,7 +231,7 @@ def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
 
 
 def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
-    """Create a broker's log folder with a partition and the log start offsets in `entries`."""
+    """Create a broker's log folder with one partition. `entries` lists the log start offsets of its checkpoint file."""
     (folder / f"t-{partition}").mkdir(parents=True)
     (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
     lines = entries.split(", ") if entries else []
@@ -246,7 +246,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        # each disk has an old entry for the partition that moved to the other
+        # each disk still lists the partition that moved to the other disk
         ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],

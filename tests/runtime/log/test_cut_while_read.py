@@ -1,4 +1,4 @@
-"""Truncate a segment while it is read: each reader must raise a clear error and never kill the process.
+"""Truncate a segment while it is read. Each reader must raise a clear error, and the process must survive.
 
 Each reader runs in its own process, because reading beyond the end of a mapped file raises SIGBUS.
 """
@@ -110,7 +110,7 @@ def test_appended_data_is_not_seen_during_a_read(segment: Path) -> None:
 
 def _columns(found: log.Partition, _: Path) -> bool:
     stream = log.columns(found.path, ["offset"])
-    stream._partition = found  # use the partition as it was listed before the change
+    stream._partition = found  # keep the segment list as it was before the change
     return sum(map(len, stream)) in (2, 3)
 
 
@@ -145,7 +145,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
         path.write_bytes(data)
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
-    if is_compacted:  # one new segment replaces the first two, under the first one's name
+    if is_compacted:  # a new segment replaces the first two, and has the name of the first
         swap = first.with_suffix(".log.swap")
         swap.write_bytes(batches[0] + batches[1])
         swap.replace(first)

@@ -11,7 +11,6 @@ from tagwire.wire.types import WIRE_TYPES
 
 
 def batch(first: int, last: int | None = None) -> bytes:
-    """Return a batch of magic 2 with records at the offsets `first` to `last`, or only at `first`."""
     offsets = range(first, (first if last is None else last) + 1)
     return build([Record(offset, 300, b"k", b"v") for offset in offsets], "v2").encode()
 
@@ -21,12 +20,11 @@ def resealed(data: bytes) -> bytes:
 
 
 def endless(first: int) -> bytes:
-    """Return a batch with a length (at byte 8) beyond the end of the file, so readers must search for the next."""
+    """Return a batch whose length (at byte 8) exceeds the file, so that readers must search for the next batch."""
     return batch(first)[:8] + b"\x7f\xff\xff\xff" + batch(first)[12:]
 
 
 def flipped(first: int) -> bytes:
-    """Return a batch with a wrong checksum and a valid length."""
     return batch(first)[:-1] + b"\x01"
 
 
@@ -43,7 +41,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a damaged batch with other batches where its last record's value would be, then a header count of 0."""
+    """Return a damaged batch whose last value contains other batches, followed by a header count of 0."""
     return endless(first) + b"".join(batches) + b"\0"
 
 
@@ -96,7 +94,7 @@ TO_THE_END = {
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
-    """Return what reading should find: whether each part is kept, and where it starts and ends."""
+    """Return (is kept, start, end) of each part, as reading should report it."""
     ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 
@@ -118,7 +116,7 @@ def read(
 @pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
 def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
     expected = found(parts)
-    if zeros and parts[-1][1].endswith(b"junk"):  # preallocated zeros after damage count as part of the damage
+    if zeros and parts[-1][1].endswith(b"junk"):  # preallocated zeros after damage are part of it
         expected[-1] = (LOST, expected[-1][1], expected[-1][2] + zeros)
     assert read(b"".join(data for _, data in parts) + bytes(zeros)) == expected
 
@@ -129,13 +127,13 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """Check that zeros after a batch don't prove that it is real: it may be in a value, before a header count of 0."""
+    """Zeros after a batch must not prove that it is real: it may be inside a value, before a header count of 0."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """Check that batches below the last offset count as damage: they may be part of a damaged record's value."""
+    """Batches below the last offset must count as damage: they may be inside the value of a damaged record."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])
@@ -181,7 +179,7 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
 @pytest.mark.parametrize("behind", [0, 1, 8, 17, 62, 63, 64, 65])
 def test_batch_header_across_two_search_windows(behind: int) -> None:
-    """Check a batch header that straddles two search windows of 512 KiB. A search starts one byte into the damage."""
+    """Find a batch header that lies across two search windows of 512 KiB. Searches begin one byte into the damage."""
     cut = endless(7)
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + behind)
     parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]

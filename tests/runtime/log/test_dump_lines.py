@@ -25,7 +25,7 @@ def by_python(batch: RecordBatch, header: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """Return the lines that native code writes, and the number of records written (None: all of them)."""
+    """Return the lines that C code writes, and how many records they cover (None: all of them)."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:
@@ -57,7 +57,7 @@ def test_native_lines_equal_python_lines(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """Check append times, delete horizons, markers and null values. Native code leaves magic 1 to Python."""
+    """Check append times, delete horizons, markers and null values. C code must leave magic 1 to Python."""
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
             again = next(read_batches(batch.encode()))
@@ -87,7 +87,7 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_of_every_length() -> None:
-    """Try each base64 digit at each position: the code encodes six bytes at a time, and the rest one by one."""
+    """Try each base64 digit at each position: C code encodes six bytes at a time, and the last ones one by one."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
     values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]
@@ -113,7 +113,7 @@ def walk_over(batch: RecordBatch, data: bytes) -> Walk:
 
 
 class Changed:
-    """A stand-in for a batch whose record bytes were changed. It has no checksum."""
+    """A stand-in for a batch with changed record bytes. It has no checksum."""
 
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
         self.limits, self.record_format = batch.limits, batch.record_format

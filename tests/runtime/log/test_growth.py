@@ -1,4 +1,4 @@
-"""Check the cost of crafted logs: time must grow at most linearly with the log, and memory must not grow.
+"""Check the cost of reading crafted logs: time may only grow linearly with the log, and memory not at all.
 
 Work is counted in bytes and objects, never in seconds.
 """
@@ -31,7 +31,7 @@ _APART = 300
 
 
 def batch_headers(count: int, magic: int) -> bytes:
-    """Return batch headers. According to its length, each batch would span half of the remaining bytes."""
+    """Return batch headers with lengths so large that each batch would span half of the remaining bytes."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)
@@ -61,7 +61,7 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sum_check, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
-    # forces the Python search, whose cost is counted; the native search costs the same at every position
+    # Count the cost in the Python search. The native search does the same work at every position.
     monkeypatch.setattr(Scan, "search", None)
     costs, decoded, batch = [], list[int](), Scan.batch
 
@@ -80,8 +80,6 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
 
 def _of_counted(of: Any) -> Any:
-    """Return a replacement for `of` that returns wrong checksums, so that every check fails."""
-
     def wrong(self: RangeSums, start: int, end: int) -> int:
         return int(of(self, start, end)) ^ 1
 
@@ -89,7 +87,6 @@ def _of_counted(of: Any) -> Any:
 
 
 def damaged(rnd: random.Random) -> bytes:
-    """Return batches of many sizes, some of them damaged or truncated at random."""
     parts, offset = [], 0
     for _ in range(6):
         value = rnd.randbytes(rnd.choice((5, 3000, 70_000, 120_000)))
@@ -187,7 +184,7 @@ _COMMANDS = {
 @pytest.mark.skipif(sys.platform != "linux" or SANITIZED, reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_memory_of_many_small_records(command: str, tmp_path: Path) -> None:
-    """Check memory use for 200,000 seven-byte records: 1.4 MB decompressed, but at least 22 MB as Python objects."""
+    """Limit the memory for 200,000 records of seven bytes: 1.4 MB of bytes, but at least 22 MB as Python objects."""
     small = bomb(tmp_path / "small-0" / f"{0:020}.log", 1000).parent
     large = bomb(tmp_path / "large-0" / f"{0:020}.log", 200_000).parent
     words = [sys.executable, "-c", _RUN, str(small), str(large), *_COMMANDS[command]]

@@ -28,8 +28,6 @@ ROUNDS = 3
 
 
 class Case(NamedTuple):
-    """A partition to compact, and the options for compacting it."""
-
     folder: Path
     now: int
     dirty_from: int | None
@@ -37,7 +35,7 @@ class Case(NamedTuple):
 
 
 def stable_end(partition: log.Partition) -> int:
-    """Return the last stable offset as a broker computes it, which is where the first open transaction begins.
+    """Return the last stable offset as a broker computes it: the offset at which the first open transaction begins.
 
     If no transaction is open, return an offset above all others.
     """
@@ -48,7 +46,6 @@ def stable_end(partition: log.Partition) -> int:
 
 
 def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
-    """Run Kafka's cleaner on copies of the cases' folders, and return the copies."""
     copies, lines = [], []
     for number, case in enumerate(cases):
         copy = folder / str(number) / case.folder.name
@@ -68,7 +65,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return the parts of a batch to compare: for old formats, which cleaners convert to v2, only the records."""
+    """Return the properties to compare. The cleaner converts old formats to v2, so only their records count."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"
@@ -80,7 +77,6 @@ def seen(batch: RecordBatch) -> tuple[Any, ...]:
 
 
 def compare(jars: Path, cases: list[Case], folder: Path) -> int:
-    """Check that the cleaner and tagwire write equal batches for each case, and return the number of batches."""
     count = 0
     for number, (case, theirs) in enumerate(zip(cases, clean(jars, cases, folder / "theirs"), strict=True)):
         ours = folder / "ours" / str(number)
@@ -102,7 +98,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Pass the cleaner's checkpoint to tagwire: in old formats, a cleaner removes tombstones only before it."""
+    """Give Kafka's cleaner checkpoint to tagwire: in old formats, a cleaner removes tombstones only before it."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"
@@ -118,6 +114,6 @@ def test_logs_of_brokers(jars: Path, copy_of: Callable[[str], Path], tmp_path: P
     )
     folders = [copy_of(name) for name in names]
     for path in (path for folder in folders for path in folder.glob("*.log")):
-        os.utime(path)  # sets the current time, because the archive has no modification times
+        os.utime(path)  # set the current time, because the archive has no modification times
     cases = [Case(folder, now, None) for folder in folders for now in (NOW, NOW + 10_000 * DAY)]
     assert compare(jars, cases, tmp_path) > 100

@@ -36,7 +36,7 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """Read the whole log, from several offsets, and without its last bytes. The end offset must be right, too."""
+    """Read the whole log, from several offsets, and without its last bytes. Also check its end offset."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     assert records_of(tmp_path / "t-0", mixture.named) == expected
     partition = log.Partition(tmp_path / "t-0")
@@ -176,7 +176,7 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
 
 
 def test_deletes_in_each_format(tmp_path: Path) -> None:
-    """Check which records delete a key: in v0 and v1, those with a null value; in kip87, those with the flag."""
+    """Check which records delete a key: in v0 and v1 those with a null value, in kip87 those with the flag."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [
@@ -205,7 +205,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Return a batch of records that readers accept, but producers may not write."""
+    """Build a batch with settings that readers accept and producers must not write."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

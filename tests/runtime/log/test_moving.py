@@ -101,7 +101,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """Check damaged records: native code either rejects them or moves them so that Python reads the same records."""
+    """C code must either reject damaged records, or move them in such a way that Python reads the same records."""
     pick, refused = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

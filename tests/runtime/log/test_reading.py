@@ -115,7 +115,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):  # start at an offset after the last record
+    for where in (folder, segment):  # an offset after the last record
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
         with pytest.raises(log.LogError) as behind:
             list(log.read(where, start_offset=1 << 40))
@@ -156,7 +156,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """Check v3 batches with checksum bytes that look like a magic byte at byte 16, where older formats have theirs."""
+    """These v3 checksums look like an older magic byte at byte 16. The batches must still be read as v3."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [
@@ -210,7 +210,7 @@ def test_swapped_segment_replaces_its_sources(copy_of: CopyOf) -> None:
 
 
 def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
-    """Check tiered storage: file names contain the ID of a copy, and the longer of two copies is read."""
+    """In tiered storage, file names contain the ID of a copy. Of two copies of a segment, the longer must be read."""
     folder = copy_of("kafka28/alpha-m0-segs-0")
     offsets = [record.offset for batch in log.read(folder) for record in batch]
     for path in folder.iterdir():
@@ -224,7 +224,7 @@ def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
 
 @pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
 def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
-    """Check that the topic ID is read from the folder name, and a snapshot is taken as the state after its segment."""
+    """The folder name has the topic's ID. A producer snapshot belongs to the end of its segment."""
     source = log.Partition(logs / name)
     partition = log.Partition(tiered(source.path, tmp_path))
     assert (partition.topic, partition.partition) == (source.topic, source.partition)
@@ -315,7 +315,7 @@ def test_files_next_to_segments(logs: Path) -> None:
 def test_position_of_an_invalid_record(tmp_path: Path) -> None:
     whole = build([Record(0, 300, b"k", b"v")], "v2").encode()
     batch = bytearray(build([Record(1, 300, b"k", b"v")], "v2").encode())
-    batch[61] = 0x70  # overwrites the length of the record
+    batch[61] = 0x70  # overwrites the record's length
     batch[17:21] = checksum("crc32c", bytes(batch[21:])).to_bytes(4, "big")
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(whole + batch)

@@ -1,4 +1,4 @@
-"""Check `verify` and `salvage` on a small segment: with each byte flipped in turn, and truncated at each length."""
+"""Run `verify` and `salvage` on a small segment with each byte flipped in turn, and cut off at each length."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +17,6 @@ V2_EPOCH = range(12, 16)
 
 
 def small() -> list[bytes]:
-    """Return batches of all formats, with gaps between their offsets."""
     plain = build([Record(10, 300, b"k", b"v"), Record(11, 301, None, b"w", (("h", b"1"),))], "v2")
     packed = build([Record(20, 400, b"kk", b"v" * 40), Record(21, 401, b"l", None)], "v2", compression="gzip")
     wrapper = build([Record(4, 200, b"k", b"v" * 20), Record(5, 201, b"l", b"w" * 20)], "v1", compression="gzip")
@@ -27,8 +26,6 @@ def small() -> list[bytes]:
 
 
 class Damaged:
-    """A partition of one segment, which the tests overwrite with damaged bytes."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "alpha-0"
         self.folder.mkdir()
@@ -66,7 +63,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether the batch `changed` can be read, and its offsets are still between those of its neighbors."""
+    """Return whether the changed batch can be read and still fits between its neighbors."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -111,7 +108,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # the file ends in the leading zeros of an offset, which look like preallocated space
+        # If the cut leaves only the leading zeros of the next offset, they look like preallocated space.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]
@@ -128,7 +125,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_value_that_contains_a_batch(damaged: Damaged) -> None:
-    """Check a damaged batch whose value contains a valid batch with offsets that fit the log, as in captures."""
+    """A damaged batch may contain a valid batch in a value, with offsets that fit the log, as in logs of captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))

@@ -42,7 +42,7 @@ def test_batches_and_records_are_counted(logs: Path) -> None:
 
 
 def edit(name: str, position: int, data: bytes, *, cut: int = 0) -> Callable[[Path], None]:
-    """Return an edit of a file: overwrite bytes at `position` (if negative, from the end), then remove `cut` bytes."""
+    """Return a function that overwrites bytes at `position` (if negative, from the end) and cuts off `cut` bytes."""
 
     def change(folder: Path) -> None:
         path = folder / name
@@ -73,7 +73,7 @@ def batch_of(*records: Record, **fields: int) -> bytes:
 
 
 def message_of(key_length: int) -> bytes:
-    """Return a message of magic 0 with a valid checksum, a null value, and a key length that no key bytes follow."""
+    """Return a message of magic 0 with a valid checksum, a null value, and a key that is missing despite its length."""
     body = struct.pack(">bbii", 0, 0, key_length, -1)
     return struct.pack(">qiI", 0, 4 + len(body), crc32(body)) + body
 
@@ -172,7 +172,7 @@ def test_a_time_index_entry_between_two_batches(tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_test() -> None:
-    by_itself = "TWL100"  # tested in test_odd_folders.py
+    by_itself = "TWL100"  # test_odd_folders.py tests this rule
     assert {row[0] for row in RULES} | {by_itself} == set(log.RULES)
 
 

@@ -25,7 +25,7 @@ def segment(folder: Path, *batches: RecordBatch) -> log.Segment:
 
 
 def draft_batch(codec: str = "none") -> RecordBatch:
-    """Return a batch as in the proposal's calculation: 16 KiB, a few hundred records in 30 seconds."""
+    """Return a batch as assumed in the proposal's calculation: 16 KiB with a few hundred records in 30 seconds."""
     records = [Record(n, NOW + 150 * n, None, bytes([n % 251]) * 71) for n in range(201)]
     return build(records, "v2", compression=codec)
 
@@ -49,7 +49,7 @@ def test_sizes_are_those_of_the_conversion(tmp_path: Path) -> None:
     found.add(segment(tmp_path, batch), "orders")
     total = found.total()
     assert total.packed_after == convert(batch, "v3")[0].size
-    # tagwire compressed the batch before, so compressing it again gives the same size
+    # tagwire compressed the batch, so compressing it again gives the same size
     assert total.packed_before == batch.size
     assert total.unpacked_before - total.unpacked_after == 211
     assert total.seconds > 0 and len(found.losses) == 0

@@ -1,4 +1,4 @@
-"""Test wrappers (compressed messages of magic 0 and 1): the inner offsets, and damage that checksums miss.
+"""Test wrappers (compressed messages of magic 0 and 1): the offsets inside, and damage that checksums don't detect.
 
 The expected offsets are those of DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
@@ -42,7 +42,7 @@ def message(offset: int, magic: int, value: bytes | None, attributes: int = 0) -
 
 
 def wrapper(outer: int, magic: int, *inner: int, inner_magic: int | None = None, bend: int = 0) -> bytes:
-    """Return a wrapper with a valid checksum. The byte `bend` of its gzip data is inverted (0: none)."""
+    """Return a wrapper with a valid checksum. If `bend` isn't 0, the byte at `bend` of its gzip data is inverted."""
     kind = magic if inner_magic is None else inner_magic
     data = bytearray(gzip.compress(b"".join(message(each, kind, b"v%d" % each) for each in inner), mtime=0))
     data[bend] ^= 0xFF if bend else 0
@@ -73,7 +73,6 @@ def written(tmp_path: Path, data: bytes) -> Path:
 
 
 def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
-    """Return the record offsets that each way of reading finds."""
     path = written(tmp_path, data)
     return {
         "records": [record.offset for batch in read_batches(data) for record in batch],
@@ -155,7 +154,6 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
-    """Return a batch of magic 2 with this payload, spanning offset 1 only."""
     body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
     header = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
     return header + struct.pack(">I", checksum("crc32c", body)) + body

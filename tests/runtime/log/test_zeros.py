@@ -23,7 +23,6 @@ def batch(offset: int, format: str, value: bytes = b"v") -> bytes:
 
 
 def found(data: bytes, format: str) -> list[Any]:
-    """Return the position and size of every batch, and the position, end and error of every damaged part."""
     return [
         (
             (piece.position, piece.end, str(piece.error))
@@ -37,7 +36,7 @@ def found(data: bytes, format: str) -> list[Any]:
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
     """Return whole and truncated batches, zeros, and other bytes in random order.
 
-    The zeros may also continue in the offset with which the next batch begins.
+    The bytes after zeros may themselves begin with zeros, because a batch begins with its offset.
     """
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):

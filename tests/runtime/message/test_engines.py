@@ -44,7 +44,6 @@ def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh_class(base: type[tagwire.Message] = messages.HeartbeatResponse, **members: Any) -> Any:
-    """Return a new message class, for which no engine has been chosen yet."""
     return type("Fresh", (base,), {"__slots__": (), **members})
 
 
@@ -188,7 +187,7 @@ FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
         **how,
     ),
 }
-# frames with arrays of structs or a UUID, which the garbage collector tracks
+# Frames with arrays of structs, or with a UUID. The garbage collector tracks such objects.
 WITH_PARTS = set(FRAMES) - {"header", "key"}
 
 

@@ -65,7 +65,7 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
 
 @pytest.mark.parametrize("engine", ["native", "python"])
 def test_bool_in_an_integer_field_becomes_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a bool becomes a number in JSON, as it does in bytes. `true` could not be read back."""
+    """A bool must become a number in JSON, as it does in bytes: `true` could not be read back."""
     if tagwire.engine() == "python" and engine == "native":
         pytest.skip("there is no native engine")
     monkeypatch.setenv("TAGWIRE_ENGINE", engine)
@@ -154,7 +154,7 @@ def test_fields_of_other_versions_are_taken() -> None:
     assert (message.port, message.weight) == (1, 0.5)
     with pytest.raises(EncodeError, match="port"):
         message.encode(2)
-    # A field missing from the version may be absent from JSON, or null if it is nullable in another version.
+    # A field missing from the version may be absent from JSON, or null if another version allows null.
     old = PollRequest.from_json(
         {**PollRequest().to_json(0), "cursor": {"row": 3}, "reason": None, "snapshot": "YQ=="}, 0
     )

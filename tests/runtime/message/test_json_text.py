@@ -26,7 +26,7 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that makes a call with each engine, checks that both outcomes match, and returns one."""
+    """Return a function that makes a call with each engine, checks that the outcomes match, and returns one."""
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:
@@ -40,7 +40,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
             monkeypatch.setenv("TAGWIRE_ENGINE", engine)
             found.append(outcome(call))
         assert found[0] == found[1]
-        assert repr(found[0]) == repr(found[1])  # the strings differ for 1 and True, which are equal
+        assert repr(found[0]) == repr(found[1])  # compared as strings, because 1 and True are equal
         return found[0]
 
     return run
@@ -61,7 +61,6 @@ def test_every_version_of_every_message(both: Callable[[Callable[[], Any]], Any]
 
 
 def mutations(text: str, seed: int) -> Iterator[str]:
-    """Yield slightly changed texts: a character inserted, removed or replaced; a part repeated, moved or removed."""
     chosen = random.Random(seed)
     for _ in range(40):
         at, end = sorted(chosen.randrange(len(text) + 1) for _ in range(2))
@@ -85,7 +84,6 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 
 def changed(value: Any, chosen: random.Random) -> Any:
-    """Return a JSON value in which one part, at any depth, is replaced by a value of another kind."""
     odd = [
         None,
         True,

@@ -22,7 +22,7 @@ from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 
-Partition: Any = MetadataResponsePartition  # typed as Any, so that the tests can pass wrong arguments
+Partition: Any = MetadataResponsePartition  # typed as Any, because tests pass wrong arguments
 Topic: Any = MetadataResponseTopic
 FACTS = Path(__file__).parents[2] / "support" / "object_facts.py"
 
@@ -42,7 +42,7 @@ def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
 
 class TestConstructing:
     def test_the_signature_is_the_text(self) -> None:
-        for _ in range(2):  # the signature must be the same after objects were created
+        for _ in range(2):  # once more after an object was created, which must not change it
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
@@ -343,7 +343,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """A subclass may add slots and a constructor; the methods still use the declared fields."""
+    """A subclass may add slots and a constructor. The methods must still use only the declared fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

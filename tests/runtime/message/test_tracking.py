@@ -1,4 +1,4 @@
-"""Check that the garbage collector need not track native structs of only numbers, strings and bytes."""
+"""The garbage collector must not track native structs that only hold numbers, strings and bytes."""
 
 import copy
 import dataclasses
@@ -61,14 +61,12 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """Check that the struct is tracked: its `unknown_tags` can be changed later and hold any object."""
+    """The struct must be tracked, because any object can be put in its `unknown_tags` later."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
 
 class Noting:
-    """A mixin that records the names of assigned attributes."""
-
     __slots__ = ()
     noted: list[str] = []  # noqa: RUF012 - shared on purpose
 

@@ -1,4 +1,4 @@
-"""Check that native default structs, created on first access, behave like those created at once."""
+"""Check that native default structs, which are created on first access, behave like those created at once."""
 
 import copy
 import pickle
@@ -13,7 +13,7 @@ from tagwire_messages.fetch_response import EpochEndOffset, FetchableTopicRespon
 
 
 def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionData]:
-    """Return two equal decoded partitions of this version. Tagged structs not in `fields` are absent."""
+    """Return two equal decoded partitions of this version. Only the tagged structs in `fields` are present."""
     both = [PartitionData(partition_index=1, **fields), PartitionData(partition_index=1, **fields)]
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=both)])
     decoded = messages.FetchResponse.decode(message.encode(version), version)
@@ -46,7 +46,7 @@ def test_unread_defaults() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_encoding_of_accessed_default_structs(name: str, member: str) -> None:
-    """Check that accessing a default struct doesn't change the bytes. Changed structs are written, or rejected."""
+    """Accessing a default struct must not change the bytes. Changing it must, unless the change is rejected."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

@@ -63,7 +63,6 @@ TEXT = Sized(STRING, INT32, nullable=False)
 
 
 def around(type: Any, **more: Any) -> Layout:
-    """Return a layout whose struct has a single field of this type. `more` has other arguments of the struct."""
     return Layout("outer", None, StructLayout("outer", (Item("value", type),), cls=Outer, **more))
 
 
@@ -193,7 +192,6 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 
 
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
-    """Check that engine and interpreter return the same value or raise the same error."""
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
     except tagwire.DecodeError as refusal:
@@ -358,7 +356,7 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
-    """Check that a size computed for one field is not reused for another field that holds the same object.
+    """A size computed for one field must not be reused for another field that holds the same object.
 
     The fields differ in their length type or nullability, so their bytes differ, too.
     """
@@ -376,7 +374,7 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
-    """List all layout features. Before adding one here, support or reject it in `_native/engine/plan.pxi`."""
+    """All layout features are listed here. Before you add one, support or reject it in `_native/engine/plan.pxi`."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -15,14 +15,12 @@ SOURCES = sorted(path.relative_to(NATIVE).as_posix() for path in NATIVE.glob("*/
 
 
 def obstacle() -> str:
-    """Return the reason why C code can't be compiled here, or an empty string."""
     if os.name == "nt" or shutil.which(COMPILER[0]) is None:
         return f"there is no compiler {COMPILER[0]}"
     return "" if (INCLUDE / "Python.h").exists() else f"{INCLUDE} has no Python.h"
 
 
 def warnings_of(source: str, *options: str) -> str:
-    """Compile a single file and return the compiler's messages."""
     flags = ["-Wall", "-Wextra", "-O0", "-I.", "-isystem", str(INCLUDE), *options]
     command = [*COMPILER, *flags, "-x", "c", "-c", source, "-o", os.devnull]
     return subprocess.run(command, cwd=NATIVE, capture_output=True, text=True, check=False).stderr

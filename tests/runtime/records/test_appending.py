@@ -57,7 +57,6 @@ ODD: list[dict[str, Any]] = [
 
 
 def outcome(make: Callable[[], BatchBuilder]) -> Any:
-    """Return the properties of the batch that is built, or the error."""
     try:
         batch = make().build()
         return batch.encode(), batch.last_offset, batch.max_timestamp, len(batch)
@@ -73,7 +72,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Return a builder filled by `extend`. The record offsets, which `append` would choose, are computed here."""
+    """Return a builder filled by `extend`, with the record offsets that `append` would have chosen."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
@@ -85,7 +84,6 @@ def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBui
 
 
 def fresh(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of the arguments, with a new iterator in place of a used one."""
     return {name: iter((("a", b"1"),)) if hasattr(value, "__next__") else value for name, value in call.items()}
 
 
@@ -139,7 +137,7 @@ def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)
     assert builder.records == listed(calls).records
-    builder.records[1].value = b"changed"  # reading a record makes the builder hold `Record` objects from now on
+    builder.records[1].value = b"changed"  # after a record was read, the builder holds `Record` objects
     builder.append(b"more")
     assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
     assert builder.records[-1] == Record(10, -1, b"more", None)

@@ -67,7 +67,7 @@ NUMBERS = (
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")
         ],
-        # settings that this format would ignore, and wrong values
+        # settings that this format has no place for, and invalid values
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
         ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
         *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],
@@ -126,7 +126,7 @@ def test_messages_that_are_not_compressed_come_back_one_by_one() -> None:
 
 @pytest.mark.parametrize(("format", "inner"), [("v0", [5, 9]), ("v1", [0, 4]), ("kip87", [0, 4])])
 def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
-    """Check that inner offsets are absolute in magic 0 and relative in others. The last one is the wrapper's offset."""
+    """Offsets inside a wrapper must be absolute in magic 0 and relative in others. The last is the wrapper's own."""
     records = [PLAIN.replace(timestamp=-1), PLAIN.replace(timestamp=-1, offset=9)]
     (batch,) = read_batches(build(records, format, compression="gzip").encode(), format)
     assert batch._messages is not None and batch._messages.offsets == inner

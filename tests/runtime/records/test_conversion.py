@@ -14,7 +14,6 @@ INT_HEADERS = st.dictionaries(st.integers(-(2**31), 2**31 - 1), st.binary(max_si
 
 @st.composite
 def batches(draw: Any) -> RecordBatch:
-    """Draw any batch that its format supports."""
     name = draw(st.sampled_from(format_names()))
     format = format_of(name)
     is_batch = format.records is not None
@@ -48,7 +47,6 @@ def batches(draw: Any) -> RecordBatch:
 
 
 def said(batch: RecordBatch) -> dict[str, Any]:
-    """Return all properties of a batch except its bytes."""
     names = (
         "format",
         "base_offset",
@@ -118,7 +116,7 @@ TWO = (("h", b"1"), ("i", None))
         (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
         (PLAIN.replace(value=None), "v1", "kip87", []),
         (PLAIN.replace(attributes=3), "v2", "v3", []),
-        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0, KeyIsNull
+        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0 is KeyIsNull
         (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
         (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
     ],
@@ -173,7 +171,7 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
 
 
 def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
-    """Check the savings in the draft's example: 2 + 5 + 2 + 1 header bytes per batch, and 1 byte per record."""
+    """Check the draft's example: converting v2 to v3 saves 2 + 5 + 2 + 1 bytes in the header, and 1 byte per record."""
     records = [Record(index, 1700000000000 + index * 60, None, b"x" * 27) for index in range(460)]
     records += [Record(460, 1700000030000, None, b"x" * 27)]
     plain = build(records, "v2")
@@ -181,7 +179,7 @@ def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     assert lost == () and 16384 <= small.size - 11 < 16600
     assert plain.size - small.size == 10 + len(records)
     zigzag, _ = convert(plain, "v3-zigzag")
-    assert zigzag.size > small.size - 1  # zig-zag lengths are never shorter
+    assert zigzag.size > small.size - 1  # zig-zag lengths are never shorter than unsigned ones
 
 
 def test_on_loss_is_one_of_two() -> None:
@@ -225,7 +223,7 @@ def test_unsorted_headers_are_rejected_with_the_record_s_index(format: str, comp
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_last_offset_out_of_range(to: str, count: int) -> None:
-    """Check a last offset that only v3 can hold: v3 allows deltas up to 2^32 - 1, other formats only up to 2^31 - 1."""
+    """Only v3 can hold this last offset: its deltas go up to 2^32 - 1, those of other formats up to 2^31 - 1."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
     converted, losses = convert(batch, to)
@@ -248,7 +246,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
-    """Check a null value without the tombstone flag. Readers accept such a record, but producers can't write it."""
+    """Readers accept a null value without the tombstone flag, but producers must not write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
     with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
         build([record], format, compression=codec)
