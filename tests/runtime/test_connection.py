@@ -22,7 +22,7 @@ def announced(**ranges: tuple[int, int]) -> Any:
 
 
 def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
-    """Return a client and a server after a handshake in which the server announces these version ranges."""
+    """Return a client and a server after a handshake in which the server lists these version ranges."""
     client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
@@ -84,12 +84,12 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
         with pytest.raises(want) as raised:
             client.send(request_)
         assert theirs is None or "can't represent all of this message" in str(raised.value)
-        client.send(messages.ApiVersionsRequest(), 0)  # the connection is still usable
+        client.send(messages.ApiVersionsRequest(), 0)  # the connection must still be usable
 
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_older_peer_gets_another_request(lists: bool) -> None:
-    """Check KIP-511's fallback: an older peer answers in version 0, with or without a list of its versions."""
+    """An older server answers in version 0, with or without a list of its versions (KIP-511)."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

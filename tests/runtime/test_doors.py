@@ -63,7 +63,6 @@ def test_other_names_are_not_there(door: ModuleType) -> None:
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the module and name of each `from MODULE import NAME` in the code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((str(node.module), alias.name) for alias in node.names)

@@ -34,7 +34,6 @@ def shown(text: str) -> bool:
 
 @pytest.fixture(params=["native", "python"])
 def struct_repr(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Return each engine's implementation of `repr`."""
     yield repr if request.param == "native" else tagwire.Struct.__dict__["__rich_repr__"] and _pure_repr
 
 
@@ -119,7 +118,7 @@ def test_errors() -> None:
 def held(error: BaseException) -> str:
     """Return everything that an exception reveals: its contexts and causes, and local variables in tagwire's frames.
 
-    Arguments of the called function are excluded, because the caller already has them.
+    The arguments of the called function are left out, because the caller already has them.
     """
     found, chain = [], [error]
     while chain:

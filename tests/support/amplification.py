@@ -45,7 +45,7 @@ class Bait(NamedTuple):
         return self.memory / self.size
 
     def message(self, size: int) -> Any:
-        """Return a message of about `size` bytes, most of them in this array."""
+        """Return a message of about `size` bytes, which are mostly elements of this array."""
         root = layout_of(self.cls, self.version).root
         return _Filler(self.path, max(1, size // self.size)).struct(root, ()).value
 
@@ -61,7 +61,6 @@ def worst_baits(registry: tagwire.Registry) -> list[Bait]:
 
 
 def _baits(cls: type[tagwire.Message]) -> Iterator[Bait]:
-    """Yield a `Bait` for every array in every distinct layout that the versions of a message have."""
     seen: list[StructLayout] = []
     for version in cls.VERSIONS:
         root = layout_of(cls, version).root
@@ -85,7 +84,7 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """Return the peak memory of decoding `data`, the bytes of one message, by decoding mode."""
+    """Return the peak memory of decoding one message from `data` in several ways, by their names."""
     with suppress(tagwire.DecodeError):
         cls.decode(data + b"x", version)  # imports modules and fills caches
     return {
@@ -109,7 +108,7 @@ def _arrays(struct: StructLayout, path: Path) -> Iterator[tuple[Path, Type]]:
 
 
 class _Grown(NamedTuple):
-    """A value, its size on the wire, and the memory of its decoded form."""
+    """The encoded and decoded form of a value: its size in bytes, and the memory that it takes."""
 
     value: Any
     size: int
@@ -117,9 +116,9 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """A builder of values that take as much memory per byte as possible.
+    """Builds values that take as much memory per encoded byte as possible.
 
-    The array at `target` gets `number` elements.
+    The array at the path `target` gets `number` elements.
     """
 
     def __init__(self, target: Path, number: int) -> None:
@@ -127,7 +126,6 @@ class _Filler:
         self.number = number
 
     def leads(self, path: Path) -> bool:
-        """Return whether the value at `path` is the target or contains it."""
         return self.target[: len(path)] == path
 
     def struct(self, layout: StructLayout, path: Path) -> _Grown:
@@ -144,7 +142,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Add an unknown tag without data, and the tagged fields that contain the target."""
+        """Add an unknown tag without data to a struct, and those of its tagged fields that contain the target array."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT

@@ -23,12 +23,11 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """Return a line of a capture. `more` adds or replaces members of its JSON object."""
+    """Return a line of a capture. `more` adds members to its JSON object, or replaces them."""
     return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 
 def write_lines(path: Path, *lines: str) -> Path:
-    """Write the lines to a capture file and return its path."""
     path.write_text("".join(f"{each}\n" for each in lines))
     return path
 
@@ -36,19 +35,17 @@ def write_lines(path: Path, *lines: str) -> Path:
 def listing_of(
     path: Path, *, follows: bool = False, stream: str | None = None, is_log: bool = False, package: Any = registry
 ) -> Listing:
-    """Return the listing of a file before any of the file has been read."""
     settings = ExplainSettings(package, "capture", (), format_set("auto"), None, True, True, DEFAULT_LIMITS)
     return open_listing(path, OpenOptions(settings, 9092, stream, is_log, follows))
 
 
 def screen_text(app: Browser) -> str:
-    """Return the text on the screen, without trailing blanks."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
 
 async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) -> None:
-    """Wait until everything is read and drawn or, if `until` is given, until that function returns true."""
+    """Wait until everything is read and drawn. If `until` is given, wait until it returns true."""
     app = pilot.app
     assert isinstance(app, Browser)
     for _ in range(2000):

@@ -20,7 +20,6 @@ __all__ = ["build_package"]
 def build_package(
     into: Path, name: str, specs: Iterable[Mapping[str, Any]], options: SpecOptions | None = None
 ) -> ModuleType:
-    """Generate a package called `name` in the folder `into`, and import it."""
     options = options or SpecOptions()
     printer = Printer(folder("templates"))
     files: dict[str, str] = {}

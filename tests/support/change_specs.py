@@ -1,4 +1,4 @@
-"""Make small specs as text for tests of changes. A § marks the value that follows it."""
+"""Make small specs as text for tests of changes. The character § marks the value after it."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -10,7 +10,7 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """Return the text as a JSON string. A leading § is put in front of the opening quote."""
+    """Return the text as a JSON string. If the text begins with §, put the § before the opening quote."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 

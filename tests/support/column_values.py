@@ -48,7 +48,7 @@ def column(result: Any) -> list[Any]:
 
 
 def in_columns(message: Any, version: int, *, unknown_tags: bool = True) -> Any:
-    """Return a message in the form in which pyarrow's `to_pylist` should return it."""
+    """Return the value that pyarrow's `to_pylist` should return for a message."""
     cls: type[tagwire.Message] = type(message)
     optional = cls.OPTIONAL_FIELDS
     has_tags = version in cls.FLEXIBLE_VERSIONS or (optional is not None and version in optional.versions)
@@ -75,7 +75,6 @@ def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
 
 
 def columns_of(sample: Sample, rows: list[bytes], **how: Any) -> list[Any]:
-    """Decode rows as columns, let pyarrow validate the columns, and return their values."""
     columns = pa.array(arrow.decode_column(pa.array(rows, pa.binary()), sample.cls, sample.version, **how))
     columns.validate(full=True)
     found: list[Any] = columns.to_pylist()

@@ -8,13 +8,11 @@ __all__ = ["tagwire_outcome", "tagwire_result"]
 
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
-    """Run a command and return click's result. Check the exit status if `code` is given."""
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin)
     assert code is None or result.exit_code == code, result.output
     return result
 
 
 def tagwire_outcome(*words: object, stdin: str | bytes | None = None) -> tuple[int, str, str]:
-    """Run a command and return its exit status, standard output and standard error."""
     result = tagwire_result(*words, stdin=stdin)
     return result.exit_code, result.stdout, result.stderr

@@ -1,4 +1,4 @@
-"""Find the commands of `tagwire` by their full names, such as `decode` and `log dump`."""
+"""Find commands of `tagwire` by their full names, such as `decode` and `log dump`."""
 
 import click
 
@@ -16,7 +16,6 @@ COMMAND_PATHS = [
 
 
 def command_of(path: str) -> click.Command:
-    """Return the command with this full name."""
     found: click.Command | None = app
     context = click.Context(app, info_name="tagwire")
     for word in path.split():

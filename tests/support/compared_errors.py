@@ -43,7 +43,7 @@ def asked(*_: object, **__: object) -> None:
 
 
 def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
-    """Make a call, and return the class, message and attributes of its error, or None if it succeeds."""
+    """Make a call. Return the class, message and attributes of the error that it raises; None if it raises none."""
     try:
         call(*args, **kwargs)
     except (DecodeError, EncodeError) as error:
@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """In the block, raise an error if the engine asks the interpreter to decode a whole message."""
+    """In the `with` block, raise an error if the engine asks the interpreter to decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "decode", asked)
         yield
@@ -64,7 +64,10 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the engine's error differs from the interpreter's, or return None. Both skip `offset` bytes."""
+    """Describe how the engine's error differs from the interpreter's; return None if it does not.
+
+    Before decoding, both skip `offset` bytes.
+    """
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():
@@ -89,7 +92,6 @@ def writing_differs(sample: Sample, message: Any) -> str | None:
 
 
 def trace_differs(sample: Sample, data: bytes, *, strict: bool, limits: Limits) -> bool:
-    """Return whether the native trace differs from that of the interpreter, which uses only the layout."""
     fast = tagwire.trace(sample.cls, data, sample.version, strict=strict, limits=limits)
     slow = tagwire.trace(layout_of(sample.cls, sample.version), data, strict=strict, limits=limits)
     nodes = [[(node.complete, node.trailer_length) for node in each.root.walk()] for each in (fast, slow)]

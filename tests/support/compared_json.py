@@ -18,7 +18,6 @@ _INDENTS: Final = (None, 2)
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """Return the result of a call, or the class and message of its error as a string."""
     try:
         return call()
     except Exception as error:
@@ -43,14 +42,14 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # Compared by `repr`, 1 differs from True, and a NaN equals itself.
+    # Compared as strings: 1 then differs from True, and NaN equals NaN.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
 
 
 def json_differs(sample: Sample, message: Any) -> str | None:
-    """Describe how a message's JSON differs between the engines, in any style, as values or text, or return None."""
+    """Describe how the JSON of a message differs between the engines, in all styles; return None if it does not."""
     cls, version = sample.cls, sample.version
     for style in ("lossless", "kafka"):
         difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
@@ -70,10 +69,10 @@ def json_differs(sample: Sample, message: Any) -> str | None:
 
 
 def text_differs(sample: Sample, text: str | bytes) -> str | None:
-    """Read a JSON text with each engine and describe how the messages or errors differ, or return None."""
+    """Read a JSON text with each engine. Describe how the messages or errors differ; return None if they don't."""
     return _differs("from_json_text", lambda: _shown(sample.cls.from_json_text(text, sample.version)))
 
 
 def _shown(message: Message) -> Any:
-    """Return the changed and required fields of a message, because its `repr` hides secrets."""
+    """Return the changed and required fields of a message. Its `repr` would not show secrets."""
     return message._changed(), message.unknown_tags

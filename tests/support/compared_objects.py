@@ -36,9 +36,9 @@ _GONE: Final = object()
 
 
 def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
-    """Describe how methods differ between the engines, or return None. The two messages must be equal.
+    """Describe how the methods of two equal messages differ between the engines; return None if they don't.
 
-    Each of their structs is compared unchanged and with an odd value.
+    Each struct in the messages is compared unchanged and with one invalid value.
     """
     for one, other in zip(_structs(message), _structs(equal), strict=True):
         changed = with_odd_value(one, random)
@@ -55,7 +55,7 @@ Call = Callable[[], Any]
 
 
 def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
-    """Yield, for each comparison, its name, the native call and the Python call."""
+    """Yield (name, native call, Python call) for each comparison."""
     cls: Any = type(one)
     fields = {name: getattr(one, name) for name in attributes_of(cls) if hasattr(one, name)}
     some = {name: value for name, value in fields.items() if random.random() < 0.5}
@@ -74,7 +74,7 @@ def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple
 
 
 def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
-    """Construct an object with Python's `__init__`. Calling the class would use the native constructor."""
+    """Create an object with Python's `__init__`, because calling the class would use the native constructor."""
     made = object.__new__(cls)
     cls.__init__(made, **fields)
     return made
@@ -98,14 +98,14 @@ def _structs(value: Any) -> Iterator[Any]:
 
 
 def _is_used_up(value: Any) -> bool:
-    """Return whether the value contains an iterator, which the first comparison would exhaust."""
+    """Return whether the value contains an iterator, which could only be compared once."""
     if isinstance(value, Struct):
         return any(_is_used_up(getattr(value, name, None)) for name in attributes_of(type(value)))
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are deeply equal. Objects that define no comparison are equal if their classes are."""
+    """Return whether two results are equal at any depth. Objects without `__eq__` are equal if their classes are."""
     if one is other:
         return True
     if type(one) is not type(other):

@@ -39,8 +39,6 @@ _TAGS: Final = (0, 1, 2, 3, 5, 0x7F, 0x80, 0x7FFFFFFF)
 
 
 class Sample:
-    """Valid bytes of one version of a message."""
-
     def __init__(self, cls: type[tagwire.Message], version: int, data: bytes) -> None:
         self.cls = cls
         self.version = version
@@ -54,7 +52,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Return samples of every message version, of at most `longest` bytes, written by Kafka or made for the draft."""
+    """Return samples of all message versions: bytes of at most `longest` bytes from Kafka, and bytes of the draft."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
@@ -68,7 +66,6 @@ def _of_kafka(longest: int) -> Iterator[Sample]:
 
 
 def _of_the_draft() -> Iterator[Sample]:
-    """Yield messages with buffers of optional fields, for both readings of the draft."""
     for package in ("kip482", "kip482_unsigned"):
         ask, answer = (import_module(f"tagwire_drafts.{package}.{name}") for name in ("foo_request", "foo_response"))
         for version in ask.FooRequest.VERSIONS:
@@ -88,7 +85,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Damage the sample's bytes in one to three ways. If given, `before` replaces the sample's bytes."""
+    """Damage the bytes of a sample, or the bytes `before`, in one to three ways."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -134,25 +131,25 @@ def _varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _long_varint(data: bytearray, at: int, random: Random) -> None:
-    """Encode a one-byte varint in more bytes than it needs."""
+    """Encode the number in a one-byte varint with more bytes than necessary."""
     if at < len(data) and data[at] < 0x80:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """Add 1 or 2 to a number, or subtract it, so that a length, count or tag is slightly wrong."""
+    """Add 1 or 2 to a number, or subtract it. The number may be a length, count or tag."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Insert a null or presence marker, or replace a byte with it."""
+    """Insert a byte that marks a null or a present value, or replace a byte by it."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte with a tag section, perhaps with a wrong count or size."""
+    """Replace a byte by a tag section, which may have a wrong count or size."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

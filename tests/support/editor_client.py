@@ -1,7 +1,7 @@
 """Act as an editor: run the language server as a process, and exchange JSON-RPC with it over stdin and stdout.
 
-Each wait is limited: if a response or notification does not arrive in time, the test fails. The server stops at the end
-of the block that started it.
+If a response or notification does not arrive in time, the test fails. The server stops at the end of the block that
+started it.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 class Editor:
-    """A running language server, and its messages that no test has read yet."""
+    """A running language server, and the messages that it sent and no test has read yet."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -36,29 +36,25 @@ class Editor:
         self._reader.start()
 
     def ask(self, method: str, params: Any) -> Any:
-        """Send a request and return its result. Fail if the server responds with an error."""
         answer = self.answer(method, params)
         assert "error" not in answer, answer["error"]["message"]
         return answer["result"]
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """Send a request and return the whole response, which may be an error."""
         self._number += 1
         number = self._number
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         return self._wait(lambda message: message.get("id") == number and "method" not in message)
 
     def tell(self, method: str, params: Any) -> None:
-        """Send a notification."""
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def told(self, method: str) -> dict[str, Any]:
-        """Wait for a notification of this method, and return its params."""
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
     def open(self, path: Path, text: str | None = None) -> str:
-        """Open a file in the editor and return its URI. `text` is unsaved content."""
+        """Open a file in the editor, optionally with unsaved content, and return its URI."""
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
@@ -66,7 +62,6 @@ class Editor:
         return uri
 
     def type(self, uri: str, text: str) -> None:
-        """Change the text of an open file."""
         self.texts[uri] = text
         self._number += 1
         document = {"uri": uri, "version": self._number}
@@ -82,13 +77,12 @@ class Editor:
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
-        """Return request params for a position: `inside` characters after the start of the first `needle` in it."""
+        """Return request parameters for the position `inside` characters after the first occurrence of `needle`."""
         text = self.texts[uri]
         place = TextPositions(text).position(text.index(needle) + inside)
         return {"textDocument": {"uri": uri}, "position": place._asdict()}
 
     def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
-        """Return a file's text with edits applied, which must not overlap."""
         text = self.texts[uri]
         places = TextPositions(text)
         rows = []
@@ -140,9 +134,9 @@ class Editor:
 def editor(
     folder: Path, *, encodings: tuple[str, ...] = ("utf-16",), workspace: dict[str, Any] | None = None
 ) -> Generator[Editor]:
-    """Start `tagwire lsp` in a folder and initialize it. At the end, shut it down, or kill it if it does not exit.
+    """Start `tagwire lsp` in a folder. At the end, shut it down, or kill it if it does not exit.
 
-    `workspace` is added to the editor's workspace capabilities.
+    `workspace` is added to the workspace capabilities that the editor announces.
     """
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -20,12 +20,12 @@ NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatReq
 
 
 def call_of(name: str) -> Callable[[], object]:
-    """Prepare the named call, and return the function that each thread calls."""
+    """Prepare a call that every thread makes, and return it as a function."""
     return CALLS[name]()
 
 
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares `call` for one object of each of several classes."""
+    """Return a function that prepares a call of `call` with a new object of each of several message classes."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -37,7 +37,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a new message with the interpreter, so that its class gets no methods yet."""
+    """Encode a new message with the interpreter, so that the engine does not set up its class yet."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -45,7 +45,7 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares `call` for each of several classes with the bytes of a message."""
+    """Return a function that prepares a call of `call` with each of several message classes and encoded messages."""
 
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
@@ -59,12 +59,12 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares `call` with a module. Each thread imports the module itself."""
+    """Return a function that prepares a call of `call` with a module, which each thread imports."""
     return lambda: lambda: call(import_module(module))
 
 
 def subclassed(message: Any) -> bytes:
-    """Create an object of a new subclass and return its bytes. Another thread may be binding the base's methods."""
+    """Use a new subclass of a message class, whose own methods another thread may be setting up at the same time."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)
@@ -73,13 +73,11 @@ def subclassed(message: Any) -> bytes:
 
 
 def built(records: Any) -> object:
-    """Build a batch with `append`. Return its bytes and the records read from them."""
     data = records.BatchBuilder("v2").append(b"k", b"hello", timestamp=7).build().encode()
     return data, [list(batch) for batch in records.read_batches(data)]
 
 
 def columns_of(arrow: Any) -> object:
-    """Decode a column of messages and encode it again. Return both results."""
     import pyarrow as pa
 
     from tagwire_messages import HeartbeatRequest
@@ -89,7 +87,6 @@ def columns_of(arrow: Any) -> object:
 
 
 def annotated(tagwire: Any, cls: Any, data: bytes) -> object:
-    """Annotate bytes and parse the annotation. Return both results."""
     text = tagwire.annotate(tagwire.trace(cls, data, cls.LATEST_STABLE))
     return text, tagwire.parse_annotated(text)
 
@@ -139,7 +136,6 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """Return the message of the TagwireError that a call must raise."""
     from tagwire import TagwireError
 
     try:
@@ -150,7 +146,6 @@ def refusal(call: Callable[[], object]) -> str:
 
 
 def results(call: Callable[[], object], threads: int) -> Iterable[str]:
-    """Make a call in several threads at once, and return the result or error of each."""
     barrier, found = threading.Barrier(threads), []
 
     def work() -> None:

@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raise an error if the engines or columns differ for this input. Its first two bytes choose the sample."""
+    """Raise an error if the engines disagree about an input. Its first two bytes choose the message version."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Compare either JSON or objects (not both, to save time), and describe the difference, or return None."""
+    """Compare either JSON or objects, to save time. Describe how they differ between the engines, or return None."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:
@@ -69,7 +69,7 @@ def around_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def main() -> None:
-    """Run atheris with libFuzzer's arguments. Corpus folders among them are first filled with valid inputs."""
+    """Run atheris with libFuzzer's arguments. First add valid inputs to the corpus folders among the arguments."""
     assert "native" in ENGINES, "this installation has no native engine"
     for argument in sys.argv[1:]:
         if not argument.startswith("-"):

@@ -65,7 +65,7 @@ def _version(sample: Sample) -> tuple[str, str, int]:
 
 
 def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
-    """Yield up to `share` different inputs, made by damaging the samples of one version."""
+    """Yield up to `share` different inputs by damaging samples of one message version."""
     seen: set[bytes] = set()
     for sample in cycle(group):
         data = sample.data
@@ -82,7 +82,7 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
-    """Return how the engines differ on these bytes, or None, and whether the interpreter raises an error."""
+    """Return how the engines differ on these bytes (None: they don't), and whether the interpreter raises an error."""
     way = random.randrange(8)
     limits = any_limits(random) if way == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if way == 1 else 0
@@ -102,7 +102,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # errors that should not occur here count as differences, too
+    except Exception as error:  # errors of a wrong class also count as differences
         return type(error), str(error), vars(error), None
 
 

@@ -50,7 +50,6 @@ class Golden:
 
 
 def read_file(path: Path) -> Iterator[Golden]:
-    """Yield the sections of a golden file."""
     _, *sections = path.read_text(encoding="utf-8").split(_TITLE)
     for section in sections:
         header, value, annotation = section.split("\n", 2)
@@ -59,7 +58,7 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
-    """Return the text of a section, from the version number in its title on."""
+    """Return the text of a section, without the title's "=== version " at its beginning."""
     with showing_sensitive():
         text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
@@ -70,7 +69,6 @@ def _version(section: str) -> int:
 
 
 def add_missing() -> None:
-    """Add a section for every message version that has none, in all golden files."""
     import tagwire_messages as messages
     from tagwire_drafts import kip482_rpcs
 
@@ -79,7 +77,6 @@ def add_missing() -> None:
 
 
 def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
-    """Add the missing sections for the messages of one registry."""
     from tagwire_generator.model.python_names import snake_case
 
     for name in registry.names():
@@ -98,7 +95,7 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 def draft_cases(draft: str) -> "Cases":
     """Return a function that returns two cases for a version: one with every field set, and one with none.
 
-    In the first, each struct also has an unknown optional field if the version has optional fields.
+    If the version has optional fields, each struct of the first case also has an unknown optional field.
     """
     from independent_encoder import bare_value, encode, full_value, within
 
@@ -120,7 +117,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return the value with an unknown tag in each struct. The tags are numbered from the outermost struct inwards."""
+    """Return the value with an unknown tag in each struct. Their numbers ascend from the outermost struct inwards."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -162,7 +159,8 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON omits records, so the value is decoded from the bytes. The independent encoder checks it.
+            # Kafka's JSON lacks records, so the value is decoded from the bytes, and checked with the independent
+            # encoder.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
@@ -172,7 +170,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key for cases. It prefers short enough cases with every field set, then long ones."""
+    """Return a sort key for cases. The best case is short enough to read, has every field set, and is long."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

@@ -1,8 +1,8 @@
 """Measure how the executed Python lines, the CPU time, and the peak memory grow with the input size.
 
-Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact and reveal loops in Python.
-CPU time reveals repeated work in C (copies, searches), and its bound is generous. From n to 8n, linear work grows by 8
-and quadratic work by 64.
+Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact, and reveal repeated work
+in Python. CPU time reveals repeated work in C (copies, searches), and its bound is generous. If the input grows by 8,
+linear work also grows by 8, and quadratic work by 64.
 """
 
 import gc
@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def lines_run(work: Work) -> int:
-    """Return how many Python lines the work executes, including those in libraries."""
+    """Return how many Python lines a function executes, including those in libraries."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -42,7 +42,7 @@ def lines_run(work: Work) -> int:
 
 
 def cpu_seconds(work: Work) -> float:
-    """Return the CPU seconds that the work takes: the minimum of three runs."""
+    """Return the CPU seconds that a function takes: the minimum of three runs."""
     runs = []
     for _ in range(3):
         gc.collect()
@@ -53,7 +53,7 @@ def cpu_seconds(work: Work) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Return the peak of the memory that Python allocates during the work, in bytes."""
+    """Return the peak of the memory that Python allocates during a call, in bytes."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -35,7 +35,7 @@ ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class Context(NamedTuple):
-    """The version to encode, and the rules of this version for all structs."""
+    """The version to encode, and the rules for all structs of this version."""
 
     version: int
     structs: dict[str, Spec]
@@ -66,7 +66,6 @@ def context_of(spec: Spec, version: int, length: Callable[[int], bytes] = lambda
 
 
 def within(version: int, versions: str) -> bool:
-    """Return whether a version is in `versions`, which is `none`, `N`, `N+` or `N-M`."""
     if versions == "none":
         return False
     low, _, high = versions.replace("+", "-32767").partition("-")
@@ -151,14 +150,14 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
-    """Encode a length or count (-1 for null) and then the data. A field may rule out the compact form by version."""
+    """Encode a length or count (-1 for null) and the data. A field may have no compact length in some versions."""
     if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional members and the other members of a field's struct, which may be inline or shared."""
+    """Return the optional and the other fields of a field's struct, which is declared inline or as a common struct."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 
@@ -172,7 +171,7 @@ def field_value(field: Spec, value: Value) -> Any:
 
 
 def is_set(context: Context, field: Spec, value: Value) -> bool:
-    """Return whether a field's value differs from its default. A struct differs if any of its members does."""
+    """Return whether a field's value differs from its default. A struct differs if any of its fields does."""
     content, default = field_value(field, value), default_of(field)
     if content is None or default is None:
         return bool(content is not default)
@@ -185,7 +184,7 @@ def is_set(context: Context, field: Spec, value: Value) -> bool:
 
 
 def default_of(field: Spec) -> Any:
-    """Return a field's default in JSON form: as in the spec, or else zero, empty, or {} for a struct."""
+    """Return a field's default as JSON: the spec's default, or else zero, an empty value, or {} for a struct."""
     kind, text = field["type"], field.get("default")
     if kind == "records" or text == "null":
         return None
@@ -203,9 +202,10 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """Return a value in which every field of the version is set. No value is a default; all but bools are distinct.
+    """Return a value with every field of the version set. No field has its default, and no two values are equal.
 
-    Numbers count up from a pattern that shows their width (int8s wrap after 126). Arrays have two elements.
+    Numbers count up from a pattern that shows their width (int8s wrap after 126). Arrays have two elements. Only
+    booleans are equal.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

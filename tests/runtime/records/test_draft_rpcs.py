@@ -1,4 +1,5 @@
-"""Test Produce and Fetch as drafted: versions 0 to 2 are those released, and version 3 carries the draft's records.
+"""Test Produce and Fetch as drafted: versions 0 to 2 are as released, and version 3 carries records in the draft's
+format.
 
 No broker ever supported version 3, so its golden bytes are computed by hand, field by field. The checksums of the
 records are from test_golden_records.py.
@@ -51,7 +52,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records preceded by their int32 size: 58 (12 + 46) or 37 (12 + 25) bytes."""
+    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

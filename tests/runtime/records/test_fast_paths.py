@@ -27,7 +27,6 @@ EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191,
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
-    """Return two formats with this layout: one with native plans, and one that uses only the layout interpreter."""
     formats = {}
     with pytest.MonkeyPatch.context() as patch:
         for engine in ("native", "python"):
@@ -49,13 +48,11 @@ def written(format: Format, records: list[Record], **how: Any) -> Any:
 
 
 def fields(record: Record) -> list[Any]:
-    """Return a record's field values, with copies of all bytes."""
     values = [getattr(record, name) for name in Record.__slots__]
     return [bytes(memoryview(each)) if isinstance(each, bytes) else each for each in values]
 
 
 def outcome(read: Callable[[], Iterator[Record]]) -> list[Any]:
-    """Return copies of all records that can be read, followed by the error, if any."""
     found: list[Any] = []
     try:
         for record in read():
@@ -103,7 +100,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
-    """Check lengths around a varint's size limits: the space reserved for a length depends on the previous record."""
+    """Check lengths around the limits of varint sizes. The space reserved for a length depends on the last record."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -136,7 +133,7 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
 
 
 def with_lengths_at(*places: int) -> Layout:
-    """Return format v2 with an additional length field before each record item at `places`."""
+    """Return format v2 with an additional length field before each of these items of a record."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)
@@ -169,7 +166,7 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_truncations_and_changes_of_every_byte(name: str) -> None:
-    """Try every truncation, and changes to each byte, while the reader reuses record objects."""
+    """Read a record after every truncation and after a change of each byte, while the reader reuses record objects."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()
@@ -218,7 +215,7 @@ def test_hash_of_a_reused_object_whose_content_was_hashed() -> None:
 
 
 def test_values_assigned_to_a_record_do_not_change() -> None:
-    """Check that values assigned to a record stay unchanged when the reader goes on to a record of the same size."""
+    """A value assigned to a record must not change when the reader reuses the record object."""
     own, seen = bytes(range(6)), []
     for record in build(SAME_SIZE):
         seen.append(bytes(memoryview(record.key or b"")))

@@ -1,6 +1,6 @@
 """Read and write golden bytes of every record format, computed by hand.
 
-Each case lists its bytes field by field, with checksums as numbers. A test computes the checksums again bit by bit,
+Each case lists its bytes field by field, with the checksum as a number. A test computes the checksums again bit by bit,
 without tagwire's libraries. docs/spec-language.md defines the keys of the specs.
 """
 
@@ -164,7 +164,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 00 00 00 02 6b 04 7676 02 02 68 01""",
         batch(2, base_timestamp=300, max_timestamp=300, records=(RECORD,)),
     ),
-    # a batch that compaction has emptied: 61 bytes in all
+    # A batch without records, as left by compaction: 61 bytes.
     (
         "v2",
         "empty",
@@ -172,7 +172,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # The first fields: batchLength 1 (not counted), epoch 4, magic 1, crc 4, attributes 2 (bit 7), lastOffsetDelta 1.
+    # batchLength itself is not counted. 9 bytes: epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta
+    # 1.
     # More fields, up to 33 bytes: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
     # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d.
     (
@@ -182,7 +183,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # the draft's other reading, with zig-zag varints: 45 = zig-zag 5a, 300 = zig-zag 600 = d8 04
+    # If the draft means zig-zag varints: 45 is zig-zag 5a, and 300 is zig-zag 600 = d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -190,7 +191,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has attributes (13 bytes). No timestamp is -1, in unsigned 64 bits ff nine times and 01: 8 bytes more.
+    # The record has attributes (13 bytes). No timestamp means -1: in unsigned 64 bits, nine times ff and 01 (8 bytes
+    # more).
     # The length is 33 + 8 + 13 = 54 = 36.
     (
         "v3",
@@ -199,7 +201,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # the timestamp -1 is zig-zag 01: 33 - 1 + 13 = 45 = zig-zag 5a
+    # The timestamp -1 is zig-zag 01, one byte less: 33 - 1 + 13 = 45 = zig-zag 5a.
     (
         "v3-zigzag",
         "attributes, no timestamp",
@@ -304,7 +306,7 @@ def case(name: str, what: str) -> bytes:
 
 
 def test_message_without_headers_differs_from_v1_in_magic_and_crc_only() -> None:
-    """Check the claim in KIP-82's first draft that messages without headers don't become larger."""
+    """KIP-82's first draft claims that messages without headers don't become larger than in v1."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}

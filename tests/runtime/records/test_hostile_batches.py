@@ -33,7 +33,7 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
 
 
 def resealed(data: bytearray) -> bytes:
-    """Correct the length and checksum of a v2 batch, so that readers look inside."""
+    """Correct the length and checksum of a v2 batch, so that readers don't reject it because of them."""
     struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
     return bytes(data)
@@ -67,7 +67,7 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
 @pytest.mark.parametrize(
     ("count", "size", "found"),
     [
-        (2, 14, None),  # the maximum that fits in the remaining bytes
+        (2, 14, None),  # the highest count that fits in the remaining bytes
         (0, 0, None),
         (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
         (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
@@ -90,7 +90,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """Check a wrapper whose offset, the smallest int64, is the last message's: the first offset is out of range."""
+    """The wrapper's offset, the smallest int64, belongs to its last message, so the first offset is out of range."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")
@@ -126,7 +126,7 @@ def test_record_with_false_lengths(record: str, path: str) -> None:
 
 @pytest.mark.parametrize("at", ["length", "key", "headers"])
 def test_endless_varint(at: str) -> None:
-    """Check a varint of a million FF bytes. Computing its value would take minutes."""
+    """Read a varint of a million FF bytes. Computing its value would take minutes."""
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
@@ -137,7 +137,7 @@ def test_endless_varint(at: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
-    """Check an old message with random bytes after its attributes. Its size and checksum are valid."""
+    """Read old messages with random bytes after their attributes. Their sizes and checksums are valid."""
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)
@@ -201,7 +201,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
-    """Decompress 300 MB with a limit of 10 MB. The process's memory is measured: codecs allocate outside Python."""
+    """Decompress 300 MB with a limit of 10 MB. Measure the process's memory: codecs allocate outside of Python."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
@@ -224,7 +224,7 @@ def test_damaged_compressed_bytes(codec: str) -> None:
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
-        with pytest.raises(TagwireError):  # decompression may succeed, but then the records are invalid
+        with pytest.raises(TagwireError):  # if decompression succeeds, the records are invalid
             read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
 
 
@@ -295,7 +295,7 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
 @pytest.mark.parametrize(
     ("stated", "headers"),
     [
-        (7, "00000001 00000000"),  # its one header takes 8 bytes
+        (7, "00000001 00000000"),  # its only header takes 8 bytes
         (9, "00000001 00000000"),
         (2**31 - 1, "00000001 00000000"),
         (-1, "00000001 00000000"),
@@ -322,7 +322,7 @@ def test_limits_on_records_and_headers() -> None:
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
-    """Read five records with two headers each, and return the error that these limits cause."""
+    """Return the error that these limits cause for five records with two headers each."""
     has_headers = "headers" in format_of(format).has
     keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
     headers = tuple((key, b"") for key in keys) if has_headers else ()
@@ -339,7 +339,7 @@ def beyond(format: str, codec: str, **limits: int) -> LimitError:
 @pytest.mark.parametrize("format", format_names())
 def test_the_limit_on_records(format: str, codec: str) -> None:
     if codec == "none" and format_of(format).records is None:
-        return  # each uncompressed message is a batch of its own
+        return  # without compression, each message is a batch of its own
     error = beyond(format, codec, records=4)
     assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
 
@@ -352,7 +352,7 @@ def test_the_limit_on_headers(format: str, codec: str) -> None:
 
 
 def test_each_limit_is_independent() -> None:
-    """Check that each limit works without the others. Five records with two headers each count as fifteen elements."""
+    """Each limit must work without the others. Five records with two headers each count as fifteen elements."""
     assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
     assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 
@@ -368,7 +368,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:
-    """Check that the error's offset is where the compressed data begins, and its text has the decompressed offset."""
+    """The error's offset must be where the compressed data begins, and its text must have the decompressed offset."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)

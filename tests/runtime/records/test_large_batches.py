@@ -16,7 +16,7 @@ def records(count: int = 10, attributes: int = 0) -> list[Record]:
 
 @pytest.fixture(params=[2, 3, 11])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that lowers the chunk size. Of eleven records, the last chunk has one, two, or none."""
+    """Return a function that lowers the chunk size. Of eleven records, the last chunk then has one, two or none."""
 
     def few() -> None:
         monkeypatch.setattr(building, "AT_ONCE", request.param)
@@ -29,7 +29,7 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     ("source", "to", "codec"),
     [
         *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
-        # the target is a wrapper, a batch, or a wrapper with headers
+        # The conversions give a wrapper, a batch, and a wrapper with headers.
         *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
     ],
 )

@@ -15,7 +15,7 @@ SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
-    """Return three records. A header key of the second is not UTF-8; Kafka reads its invalid byte as U+FFFD."""
+    """Return three records. The second has a header key that is not UTF-8; Kafka reads its invalid byte as U+FFFD."""
     records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)
@@ -31,7 +31,7 @@ def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: in
 
 
 def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
-    """Return a wrapper of messages. `inner` has the offset and magic of each."""
+    """Return a wrapper. `inner` has the offset and the magic byte of each message in it."""
     value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
     return message(last, magic, gzip.compress(value), 5, attributes)
 
@@ -111,7 +111,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_element_with_an_error_is_counted_once() -> None:
-    """Check that an invalid third header counts once: a limit of three elements is not exceeded by it."""
+    """An element with an error must count once: the invalid third header must not exceed a limit of three."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

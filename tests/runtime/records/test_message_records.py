@@ -28,7 +28,6 @@ def records(found: list[Record], format: str, **batch: Any) -> bytes:
 
 
 def answer(*data: bytes | None, package: Any = messages) -> Any:
-    """Return a Fetch response with one topic, and a partition for each of these record sets."""
     cls = package.registry["FetchResponse"]
     parts = [{"partitionIndex": index, "errorCode": 0, "highWatermark": 9} for index in range(len(data))]
     value = {"responses": [{"topic": "t", "partitions": [{**part, "records": None} for part in parts]}]}
@@ -82,7 +81,7 @@ def test_fetch_of_every_version(version: int, views: bool) -> None:
     got = messages.FetchResponse.decode(answer(data, None).encode(version), version, views=views)
     [field] = decode_records(got, version)
     assert field.format == format and field.path == "responses[0].partitions[0].records"
-    # the field can be read repeatedly
+    # the field can be read more than once
     assert sum(len(batch) for batch in field) == sum(len(batch) for batch in field) == 2
 
 
@@ -160,7 +159,6 @@ def test_invalid_arguments() -> None:
 
 
 def captured() -> Iterator[tuple[Any, int, bytes]]:
-    """Yield the message, version and frame bytes of each captured Produce request and Fetch response."""
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if (row["api_key"], row["dir"]) in ((0, "req"), (1, "resp")):
@@ -296,7 +294,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     first = "responses[0].partitions[0].records"
     assert nodes[first].value == 2 and nodes["responses[0].partitions[2].records"].value == 0
     assert bytes(nodes[f"{first}[0].records[0].value"].value) == b"v"
-    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # this value is in decompressed bytes
+    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # this value is in the decompressed bytes
     assert seen.error is None and seen.canonical
     text = annotate(seen)
     assert parse_annotated(text) == seen.data
@@ -322,7 +320,7 @@ def test_truncated_and_invalid_batches() -> None:
     assert error.offset == at + 17
     assert parse_annotated(annotate(seen)) == seen.data
     nodes = {node.path: node for node in seen.root.walk()}
-    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # the trace goes on after the invalid record
+    assert "responses[0].partitions[1].records[0].records[1].key" in nodes  # tracing continues after the invalid record
 
 
 def test_a_trace_without_records_and_with_another_format() -> None:

@@ -32,14 +32,12 @@ LIMITS = Limits(elements=7)
 
 @pytest.fixture(autouse=True)
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the native engine, even if this test run selects the Python engine."""
+    """Use the native engine, even if the Python engine was selected for this test run."""
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
-    """Return a function that returns a format for each of the three ways, by the way's name."""
-
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
         assert native.plans.header is not None and native.plans.records is not None
@@ -54,7 +52,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
 
 def all_of(value: Any) -> Any:
-    """Return a value with the type of each part, so that equal values of different types differ."""
+    """Return a value together with the types of all its parts, so that 1 and True differ."""
     if isinstance(value, Record):
         return [all_of(getattr(value, name)) for name in Record.__slots__]
     if isinstance(value, list | tuple):
@@ -63,7 +61,6 @@ def all_of(value: Any) -> Any:
 
 
 def read(format: Format, data: bytes, limits: Limits) -> Any:
-    """Return the records that can be read, followed by the error and its position, if any."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, format, limits):
@@ -85,7 +82,6 @@ def written(format: Format, records: list[Record], settings: dict[str, Any]) -> 
 
 
 def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
-    """Read damaged batches in each way, and check that the results are equal. Return the number of rejected batches."""
     refused = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
@@ -116,7 +112,7 @@ def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[
 def test_headers_before_an_error_are_not_read_again(
     name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check a record with hundreds of headers before an error. Reading them again would take 30 times as long."""
+    """The hundreds of headers before an error must not be read again, which would take 30 times as long."""
     formats = ways(name)
     read_again = 0
     element = reader.LayoutReader.element
@@ -183,7 +179,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_format_without_a_native_plan() -> None:
-    """Check a format whose records have no offset deltas. The native engine has no plan for such records."""
+    """The native engine has no plan for this format, because its records have no offset deltas."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

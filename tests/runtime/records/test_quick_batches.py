@@ -16,7 +16,6 @@ LONG_WAY = Limits(bytes=1 << 40)
 
 
 def read(data: bytes, limits: Limits) -> Any:
-    """Return the properties of each batch, its records, and the final error, if any."""
     found: list[Any] = []
     try:
         for batch in read_batches(data, limits=limits):
@@ -68,7 +67,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the first use of a builder installs the fast path
+    built({}, RECORDS[0], quickly=False)  # the builder's first use installs the fast path
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

@@ -13,7 +13,6 @@ EVERY: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE
 
 
 def kinds(row: dict[str, Any]) -> set[tuple[Any, ...]]:
-    """Return the categories of batches that this batch belongs to, each with the batch's magic byte."""
     said = row["batch"]
     named = ("compression", "timestampType", "isTransactional", "isControl")
     found = {(name, said[name]) for name in named} | {("codec and time", said["compression"], said["timestampType"])}
@@ -105,7 +104,7 @@ def test_written_back(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_rebuilt_from_its_records(row: dict[str, Any]) -> None:
-    """Check that rebuilt batches have equal records and, if uncompressed, equal bytes."""
+    """Rebuilt batches must have the same records and, if they are not compressed, the same bytes."""
     batch = the_batch(row)
     settings: dict[str, Any] = {"compression": batch.compression, "timestamp_type": batch.timestamp_type}
     if batch.timestamp_type == "append":
@@ -135,7 +134,7 @@ def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
 
 
 def owned(node: Any, *, inner: bool) -> int:
-    """Return how many bytes a node and its children cover in the input or, if `inner`, in its decompressed bytes."""
+    """Return how many bytes of the input a node and its children cover; with `inner`, how many decompressed bytes."""
     children = node.children
     own = 0 if inner else node.header_length + node.trailer_length
     return own + sum(

@@ -11,7 +11,6 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 
 
 def record_sets() -> list[tuple[bool, bytes]]:
-    """Return all captured record sets that are not empty, with True for fetched sets."""
     found: list[tuple[bool, Any]] = []
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -35,7 +34,7 @@ def test_all_are_read() -> None:
             records += sum(1 for _ in batch)
             end += batch.size
             assert batch.encode() == data[end - batch.size : end]
-        # A broker may cut off the last batch, at the client's limit.
+        # A broker may cut off the last batch where the client's limit is reached.
         assert end == len(data) or (is_fetched and end < len(data))
     assert records == RECORDS
     assert {magic for magic, _ in seen} == {0, 1, 2}

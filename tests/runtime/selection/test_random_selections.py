@@ -16,14 +16,12 @@ ROUNDS = 8_000
 
 
 class PureSelection(Selection):
-    """A selection that never uses the native engine."""
-
     def _plan(self, version: int) -> Any:
         return None
 
 
 class Counted:
-    """A wrapper for a native selection plan that counts the calls left to the layout interpreter."""
+    """A native selection plan that counts how often the layout interpreter had to be used instead."""
 
     refused = 0
 
@@ -59,7 +57,6 @@ def selected(random: Random, number: int) -> tuple[Sample, list[Selection], str]
 
 
 def as_rows(selection: Selection, rows: list[Any]) -> list[Any]:
-    """Return all rows as tuples. A selection of a single path has plain values as rows."""
     return [(row,) for row in rows] if len(selection.paths) == 1 else rows
 
 
@@ -72,7 +69,6 @@ def fresh(*row: Any) -> Any:
 
 
 def again(value: Any) -> Any:
-    """Return an equal copy of a struct or of a list of structs. Return other values themselves."""
     if isinstance(value, list):
         return [again(each) for each in value]
     return value.replace() if hasattr(value, "__slots__") and hasattr(value, "FIELDS") else value
@@ -111,7 +107,6 @@ class Change:
         return identity(*values)
 
     def elements(self, selection: Selection) -> tuple[Any, ...]:
-        """Return random elements to append, or none if the selection does not allow appending."""
         way: list[Step] = selection._paths.way
         if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
@@ -193,7 +188,6 @@ def decoded_to_end(sample: Sample, data: bytes, limits: Limits) -> None:
 
 
 def outcome(call: Callable[..., Any], *args: Any, **more: Any) -> Any:
-    """Call a function and return the properties of its DecodeError, or None if it raises none."""
     try:
         call(*args, **more)
     except DecodeError as error:

@@ -20,7 +20,6 @@ from tagwire_messages.metadata_response import (
 
 @pytest.fixture(params=["native", "python"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run each test twice: with the default engine, and without the native engine."""
     if request.param == "python":
         monkeypatch.setattr(Selection, "_plan", lambda self, version: None)
     yield
@@ -175,7 +174,7 @@ def test_tagged_array_is_omitted_when_empty() -> None:
 
 
 def test_encoded_default_is_kept() -> None:
-    """Check that a rewrite keeps an explicitly encoded default, which `encode` would omit after `decode`."""
+    """A rewrite must keep a default that is encoded explicitly. `decode` followed by `encode` would omit it."""
     plain = messages.FetchRequest().encode(15)
     assert plain[-1] == 0  # no tagged fields
     explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # one tagged field: cluster_id, explicitly null
@@ -186,7 +185,8 @@ def test_encoded_default_is_kept() -> None:
 
 
 MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
-    # A field missing from the version reads as its default. Other values are dropped (ignorable fields) or rejected.
+    # A field missing from a version has its default. Writing other values is ignored or rejected, depending on the
+    # field.
     (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
     (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
     (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),

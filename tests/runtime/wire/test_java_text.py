@@ -1,4 +1,4 @@
-"""Check that invalid UTF-8 is decoded as in Java: U+FFFD for each maximal malformed sequence or 3-byte surrogate."""
+"""Invalid UTF-8 must be decoded as in Java: U+FFFD for each maximal invalid sequence, and for each 3-byte surrogate."""
 
 import pytest
 from hypothesis import given

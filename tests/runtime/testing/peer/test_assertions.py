@@ -20,7 +20,6 @@ def send(connection: PeerConnection, message: Message, version: int) -> None:
 
 @pytest.fixture
 def peer() -> MockPeer:
-    """Return a peer that has received two MetadataRequests and two HeartbeatRequests on two connections."""
     peer = MockPeer()
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())

@@ -47,7 +47,7 @@ def ask(asking: Any, version: int) -> bytes:
 
 
 def test_response_header_copies_common_fields(asking: Any) -> None:
-    """Check that the response header copies the request's trace. Only responses have hops, which gets its default."""
+    """The response header must copy `trace` from the request. Requests have no `hops`, so it must have its default."""
     peer = MockPeer(asking.registry)
     peer.on(asking.AskRequest).reply(
         [asking.AskResponse(reply="so"), Reply(asking.AskResponse(), header={"trace": "t2", "hops": 3})]

@@ -44,7 +44,6 @@ def peer(request: pytest.FixtureRequest) -> Iterator[MockPeer]:
 
 
 def check(peer: MockPeer) -> None:
-    """Check that the peer received, in order, the requests that every client sends."""
     peer.assert_order(kafka.ApiVersionsRequest, kafka.MetadataRequest, kafka.ProduceRequest, kafka.FetchRequest)
 
 

@@ -29,7 +29,6 @@ def sent(actions: Iterable[Action]) -> bytes:
 
 
 def answer(connection: PeerConnection, message: Message, version: int) -> Any:
-    """Send a request to the peer and return the decoded response."""
     data = sent(connection.receive_data(framed(message, version)))
     assert int.from_bytes(data[:4], "big") == len(data) - 4
     assert message.API_KEY is not None
@@ -45,7 +44,7 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
     in_v0 = bytes.fromhex("00000006  00000007  001b")
-    # header tag section; throttle_time_ms, error_code, tag section
+    # After the header and its tag section: throttle_time_ms, error_code, and a tag section.
     in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")
     assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
     assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
@@ -146,7 +145,7 @@ def test_unstable_versions_are_not_announced_by_default(peer: MockPeer) -> None:
 
 @pytest.mark.parametrize("version", [6, 99, 32767])
 def test_newer_client_gets_the_supported_versions(peer: MockPeer, version: int) -> None:
-    """Check KIP-511's response to a newer ApiVersionsRequest: version 0, error 35, and its supported versions."""
+    """A newer ApiVersionsRequest must be answered in version 0, with error 35 and the peer's versions (KIP-511)."""
     peer.on(kafka.HeartbeatRequest).reply(OK)
     request = framed(ASKING, 4)
     newer = request[:6] + version.to_bytes(2, "big") + request[8:] + b"more fields"
@@ -293,7 +292,7 @@ def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any]
 
 
 def test_limits_apply_to_headers() -> None:
-    """Check request headers that exceed `Limits.bytes`, in a supported and in an unsupported version."""
+    """Request headers that exceed `Limits.bytes` must be rejected, in supported and in unsupported versions."""
     peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
     frame = kafka.registry.encode_request(BEAT, 4)
     for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):

@@ -198,7 +198,7 @@ def test_a_port_that_is_taken(peer: MockPeer) -> None:
             pass
         with pytest.raises(PeerError, match=r"listens at 127\.0\.0\.1:\d+ already"), peer.running():
             pass
-    with peer.running(port=address.port) as again:  # the port is free as soon as the server has stopped
+    with peer.running(port=address.port) as again:  # the port must be free as soon as the server has stopped
         assert again == address
 
 
