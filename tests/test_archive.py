@@ -1,4 +1,4 @@
-"""Check that the generated classes have the wire formats of each Kafka release in the archive.
+"""Check that the generated classes have the wire formats of all Kafka releases in the archive.
 
 The digests in `history.toml` are always checked. If `TAGWIRE_KAFKA_JARS` names a folder with the releases' jars, the
 jars are checked, too (`make archive` downloads them to build/jars).
@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# Matches a field name in the text of a layout, where a type follows it.
+# Finds a field name in a layout written as text: a type follows the name.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 
@@ -77,7 +77,6 @@ def test_content_of_the_archive() -> None:
 
 
 def listed_jars() -> list[tuple[str, str]]:
-    """Return the artifact and the release of each jar that the archive lists."""
     lines = (ROOT / "message_specs" / "releases.txt").read_text().splitlines()
     return [(artifact, release) for artifact, _, release in (line.partition(":") for line in lines if line)]
 
@@ -90,7 +89,7 @@ def test_the_list_of_jars_agrees_with_the_history() -> None:
         of_component[COMPONENTS[artifact]].add(release)
     for (component, name), message in HISTORY.messages.items():
         known = {end for spans in message.versions.values() for span in spans for end in (span.first, span.last)}
-        # Some components were part of core before they had jars of their own.
+        # Before some components had jars of their own, their specs were in the core artifact.
         assert known <= of_component[component] | of_component["core"], (component, name)
     assert sorted(of_component["clients"], key=release_order) == [*RELEASES]
 

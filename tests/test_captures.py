@@ -100,8 +100,6 @@ LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
 
 
 class Fault(NamedTuple):
-    """A frame that must be rejected, and the expected error."""
-
     digest: str
     """The digest in sender_faults.json, or REBUILT for a frame that is not in the sample."""
     data: bytes

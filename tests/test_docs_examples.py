@@ -1,4 +1,4 @@
-"""Run every example in README.md and docs/*.md, and compare its output with the page.
+"""Run every example in README.md and docs/*.md, and compare its output with the output on the page.
 
     python   runs in one namespace per page
     sh       runs in bash with this environment's commands; the output includes standard error
@@ -30,8 +30,6 @@ SHOWN_ONLY = {"console", "elisp", "jinja", "json", "lua", "toml", "text", "yaml"
 
 
 class Example(NamedTuple):
-    """A code block of a page that is run, and its expected output."""
-
     place: str
     language: str
     code: str
@@ -94,14 +92,14 @@ def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize("page", [pytest.param(page, marks=_marks(page), id=page.name) for page in PAGES])
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
-        spark_session.session()  # the session's workers run in the repository root
+        spark_session.session()  # started here because the session's workers run in the repository root
         (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}
     without_spark = False
     for example in examples(page):
         is_python = example.language == "python"
-        # An example after a skipped Spark example may need its results, so it is skipped, too.
+        # A Python example after a skipped Spark example may need its results, so it is also skipped.
         if spark_session.missing() and (needs_spark(example) or (without_spark and is_python)):
             without_spark = True
             continue

@@ -45,14 +45,13 @@ def section(heading: str) -> str:
 
 
 def table(text: str, title: str) -> list[list[str]]:
-    """Return the rows of the table whose first column is called `title`, as lists of cells."""
     _, _, rest = text.partition(f"| {title} |")
     rows = rest.partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
 
 
 def shapes_of(module: ModuleType, step: str) -> dict[str, set[str]]:
-    """Return each shape with its attributes: the keywords of every call that creates such a `step`."""
+    """Return the shapes of a module's steps and their attributes: the keywords of all calls that create one."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == step:
@@ -68,7 +67,6 @@ def test_every_view_has_its_section() -> None:
 
 
 def attributes_of(view: type) -> list[tuple[str, str]]:
-    """Return the name and type of each attribute of a class, as written in the source."""
     [body] = [node.body for node in ast.parse(inspect.getsource(view)).body if isinstance(node, ast.ClassDef)]
     return [
         (ast.unparse(node.target), ast.unparse(node.annotation).replace("'", "").replace(" | ", " or "))

@@ -31,7 +31,7 @@ NO_LIMITS = Limits()
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """Decode with the generated Python serializer, which must consume all of `data`."""
+    """Decode with the generated Python serializer. The result is an error if it leaves bytes at the end."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
@@ -73,7 +73,7 @@ def count_pure(sample: Sample, message: Any) -> int | Refusal:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
-        # an int of 5000 digits can't be converted to a string, so there is no message
+        # there is no message, because an int of 5000 digits can't be converted to a string
         return f"refused: {type(fault).__name__}"
     return len(out)
 
@@ -109,7 +109,7 @@ if Plan is not None:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Return whether two values are deeply equal in type and value: 1 differs from True, and a tuple from a list."""
+    """Return whether two values are equal in type and value, at any depth. For example, 1 differs from True."""
     if type(one) is not type(other):
         return False
     if isinstance(one, Struct):
@@ -134,7 +134,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Return whether two unequal results really differ. Only the native engine must raise the same error."""
+    """Return whether two unequal results really differ. Only the native engine must raise equal errors."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))
@@ -181,11 +181,10 @@ def test_on_damaged_bytes() -> None:
         if what:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < accepted < 28_000  # there must be many accepted and many rejected inputs
+    assert 2_000 < accepted < 28_000  # many inputs must be accepted, and many rejected
 
 
 def any_way(random: Random) -> dict[str, Any]:
-    """Return random keyword arguments for `decode`: lenient, with low limits, or with views."""
     way = random.randrange(4)
     names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
     bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2**70))
@@ -219,7 +218,6 @@ def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None
 
 
 def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the result of a call, or its error as a string."""
     try:
         return call(*args, **kwargs)
     except DecodeError as error:

@@ -1,6 +1,6 @@
 """Check the golden bytes of every version of every message by encoding and decoding.
 
-tests/support/golden_files.py describes the origin of these bytes. Update them only by hand, against a reference.
+tests/support/golden_files.py describes where these bytes come from. Change them only by hand, with a reference.
 """
 
 import json

@@ -44,7 +44,7 @@ REQUEST: Json = {
 
 
 def request_v9(length: Any) -> str:
-    """Return the bytes of REQUEST in hexadecimal. `length` encodes the lengths of optional fields."""
+    """Return the bytes of REQUEST as hex. `length` encodes the length of an optional field (zig-zag or unsigned)."""
     return (
         f"{length(4)} 0001 0002 6d65"  # user_agent, tag 1, 4 bytes: string length 2, "me"
         f"{length(4)} 0002 00000001"  # max_wait_ms, tag 2, 4 bytes: 1
@@ -196,7 +196,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """Check the draft's motivation: most clients don't request authorized operations, but receive 4 bytes per topic."""
+    """The draft's motivation: most clients don't need authorized operations, but receive 4 bytes for each topic."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

@@ -63,7 +63,7 @@ def test_frames(api: int) -> None:
     [version] = request.VERSIONS
     assert response.VERSIONS == request.VERSIONS
     data = registry.encode_request(request, version, correlation_id=7, client_id="me")
-    # Request header 1 is unchanged: the draft puts optional fields at the beginning of the body, not in the header.
+    # The draft puts optional fields at the beginning of the body and leaves the header unchanged (request header 1).
     head = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
     assert data == head + request.encode(version)
     frame = registry.decode_request(data)

@@ -1,4 +1,4 @@
-"""Run the commit hooks through pre-commit in a separate git repository.
+"""Run the commit hooks by pre-commit in a separate git repository.
 
 pre-commit would install hooks of `language: python` from a package index. To avoid network access, the tests run the
 same entries as `language: system` with this environment's `tagwire`. Everything else is as users get it.
@@ -28,8 +28,6 @@ slow = [
 
 
 class Repository:
-    """A git repository with a project and all hooks."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
@@ -65,7 +63,6 @@ class Repository:
         self.run("git", "commit", "--quiet", "--no-verify", "--message", "state")
 
     def hook(self, name: str, *, fails: bool = False) -> str:
-        """Stage everything and run a hook the way a commit would."""
         self.run("git", "add", "--all")
         return self.run(sys.executable, "-m", "pre_commit", "run", name, fails=fails)
 
@@ -75,7 +72,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a repository for tests to copy: creating a new one takes longer than running most hooks."""
+    """Create a repository for tests to copy, because creating a repository takes longer than running most hooks."""
     repository = Repository(tmp_path_factory.mktemp("untouched"))
     repository.make()
     return repository.root
@@ -160,7 +157,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        # outside a hook, `--check` reads the files on disk, not the staged ones
+        # outside a hook, `--check` reads the files on disk, and not the staged ones
         repository.run(SCRIPTS / "tagwire", "generate", "--check")
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
@@ -180,19 +177,19 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        edit_spec(repository.root, "PingRequest", "Number", "Other")  # neither staged nor generated
+        edit_spec(repository.root, "PingRequest", "Number", "Other")  # this change is neither staged nor generated
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_ignored_by_git(self, repository: Repository) -> None:
-        """Check a project that generates code at build time and tells git to ignore the modules."""
+        """Some projects generate code when they are built, and don't track it in git."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit does not pass deleted files to hooks, so for this commit the hooks get no files.
+        # pre-commit passes only existing files to hooks, so at this commit they get none
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)
@@ -209,7 +206,7 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-breaking")
         edit_spec(repository.root, "PingRequest", "int64", "int32")
         repository.hook("tagwire-generate", fails=True)
-        repository.hook("tagwire-generate")  # now the classes match the specs again
+        repository.hook("tagwire-generate")  # the classes match the specs again
         for _ in range(2):
             assert "wire TW903: PingRequest 0-1: nonce" in repository.hook("tagwire-breaking", fails=True)
 

@@ -1,4 +1,4 @@
-"""Decode bytes from a broken or hostile peer: only DecodeErrors, bounded memory, and linear work are allowed.
+"""Decode bytes of a broken or hostile peer. Decoding must only raise DecodeError, with bounded memory and linear work.
 
 Nothing is timed here. Memory is measured with tracemalloc, and work is the number of executed lines and copied bytes,
 which is the same on every machine.
@@ -31,7 +31,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly and describe what is wrong, or return None. Accepted bytes must encode unchanged."""
+    """Decode `data` strictly. If it is accepted, it must encode to the same bytes; otherwise describe the error."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)
@@ -94,14 +94,14 @@ def test_an_error_without_a_place_would_be_seen() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """Check the bound with small inputs. docs/benchmarks.md has the results for larger inputs."""
+    """Memory must be bounded even for the worst small inputs. docs/benchmarks.md has results for larger inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)
         for way, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {way}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50  # otherwise the inputs are too harmless
+    assert highest > 50  # otherwise, the inputs wouldn't be bad enough for this test
 
 
 HEAD = bytes(4) + b"\x01"
@@ -128,7 +128,7 @@ def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) 
 
 
 class CountedBytes(bytes):
-    """A bytes subclass that counts how many bytes are copied out of it."""
+    """A bytes subclass that counts the bytes copied out of it."""
 
     copied: ClassVar[int] = 0
 
@@ -140,7 +140,6 @@ class CountedBytes(bytes):
 
 
 def work_of(function: Callable[[], object]) -> int:
-    """Run a function, and return how many lines it executes plus how many bytes it copies."""
     lines = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:

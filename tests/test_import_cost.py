@@ -1,4 +1,4 @@
-"""Count the modules that an import loads. (bench/ measures the time.)
+"""Count the modules that an import loads. (bench/ measures the time that it takes.)
 
 Each step runs in its own process with only the package folders on its path, so that the environment's startup files
 can't load a module earlier.
@@ -65,7 +65,7 @@ PACKAGE = "import tagwire, tagwire_messages"
 
 
 def loaded(before: str, step: str, engine: str = "") -> set[str]:
-    """Return the modules that `step` loads in a process that has run `before`. The default engine is this run's."""
+    """Return the modules that `step` loads in a new process after `before`. By default, the engine is this run's."""
     command = [sys.executable, "-I", "-S", "-c", CHILD, os.pathsep.join(FOLDERS), before, step]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": engine} if engine else {})
     return set(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split())

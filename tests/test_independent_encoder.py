@@ -46,7 +46,6 @@ def versions_of(spec: dict[str, Any]) -> range:
 def disagreements(
     vectors: Iterator[tuple[dict[str, Any], dict[str, Any]]], specs: dict[str, Any]
 ) -> tuple[int, list[str]]:
-    """Encode the vectors. Return how many there are, and the names of those with other bytes."""
     tried, differ = 0, []
     for row, value in vectors:
         tried += 1
@@ -79,7 +78,7 @@ def has_records(fields: list[dict[str, Any]]) -> bool:
 
 
 def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
-    """Check all messages without records. Kafka's JSON lacks the content of records."""
+    """Check all messages without records. Kafka's JSON does not contain the content of records."""
     vectors = (
         (row, row["json_out"])
         for row in rows("golden_vectors")
@@ -92,7 +91,7 @@ def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
 
 
 def test_it_writes_the_test_messages_as_kafka_does() -> None:
-    """Check Kafka's test messages: nullable structs (tagged or not), floats, zero-copy bytes, hexadecimal defaults."""
+    """Check Kafka's own test messages. They have nullable structs, floats, zero-copy bytes and hexadecimal defaults."""
     vectors = ((row, row["json_out"]) for row in rows("test_messages") if row["message"] != "SimpleRecordsMessage")
     tried, differ = disagreements(vectors, TEST_SPECS)
     assert (tried, differ) == (18, [])

@@ -1,6 +1,6 @@
-"""Compare the generated classes with bytes and verdicts of Kafka's own classes. There is one test per file of cases.
+"""Compare the generated classes with bytes and results of Kafka's own classes. Each file of cases has one test.
 
-Each test collects all differences and shows the first few, because one test per row would mean thousands of tests.
+A test collects all differences and shows the first few, because one test per row would mean thousands of tests.
 """
 
 import json
@@ -18,7 +18,6 @@ Row = dict[str, Any]
 
 
 def differences(name: str, check: Callable[[Row], str | None], at_least: int) -> None:
-    """Call `check` for all rows of a file. Fail if it describes a difference, or if there are too few rows."""
     cases = list(present(name))
     found = [(label(row), what) for row in cases if (what := check(row))]
     assert not found, f"{len(found)} of {len(cases)} differ, such as {found[:5]}"
@@ -84,7 +83,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether Kafka reads a mutated message to the end and writes the same bytes back."""
+    """Return whether Kafka reads the whole of a mutated message, and writes the same bytes back."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 
@@ -113,7 +112,7 @@ def test_mutations_leniently() -> None:
             return f"refused: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # In these rows, records are base64, as in tagwire's lossless JSON. Kafka's JSON has no unknown tags.
+        # In these rows, records are base64, as in tagwire's lossless JSON. Kafka's JSON does not contain unknown tags.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)
@@ -133,7 +132,7 @@ def test_probes_of_tag_sections() -> None:
         same = row["ok"] and row.get("rewrite_hex") == row["hex"]
         try:
             assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
-            # Tagwire reads and writes the highest tag. Kafka only reads it, and rejects it on writing.
+            # Kafka reads the highest tag, but refuses to write it. Tagwire does both.
             assert same or row["name"] == "tag 2^31-1", row["name"]
         except tagwire.DecodeError:
             assert not same, row["name"]
@@ -156,12 +155,12 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Check that strict decoding accepts what Kafka writes back unchanged, and lenient decoding all it can read."""
+    """Strict decoding must accept what Kafka writes back unchanged; lenient decoding, everything that Kafka reads."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # skips version -1, which Kafka does not reject, and a version of an old header
+            continue  # skip version -1, which Kafka does not reject, and a version of an old header
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

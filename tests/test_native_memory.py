@@ -23,7 +23,7 @@ pytestmark = native
 
 
 def tries(seed: int, count: int) -> list[Callable[[], object]]:
-    """Return calls that take every path through the engine, with valid and invalid bytes and values."""
+    """Return calls that together take every path through the engine, with valid and invalid bytes and values."""
     random = Random(seed)
     calls: list[Callable[[], object]] = []
     for sample in random.sample(samples(), count):
@@ -146,14 +146,14 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
     "texts": rename_topics,
     "tags": lambda m: setattr(m, "unknown_tags", {5: b"x"}),
     "deleted": forget_brokers,
-    "collected": lambda m: gc.collect(1),  # the young generation includes the message and its objects
+    "collected": lambda m: gc.collect(1),  # a collection of generation 1 includes the message and its objects
 }
 
 
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
-    """Check that nothing crashes. Any result is allowed; only AddressSanitizer can prove that memory access is safe."""
+    """Nothing may crash; any result is allowed. Only AddressSanitizer can show whether memory accesses are safe."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))

@@ -63,7 +63,7 @@ print(tagwire.engine(), tagwire.__version__)
 
 
 def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
-    # PYTHONPATH and TAGWIRE_* would affect the fresh environment.
+    # PYTHONPATH and TAGWIRE_* would affect the new environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
     environment |= more
     line = [str(part) for part in command]
@@ -73,7 +73,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
-    """Build a wheel or sdist and return its path. To save time, the engine is compiled without optimization."""
+    """Build a wheel or sdist, and return its path. To save time, the compiler does not optimize the engine."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
@@ -167,7 +167,7 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 @native
 @pytest.mark.package
 def test_engine_that_does_not_compile(tmp_path: Path) -> None:
-    """Check that the build gives a wheel without the engine and a warning, or fails if the engine is required."""
+    """The build must give a wheel without the engine, and a warning. If the engine is required, it must fail."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
     assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
@@ -218,7 +218,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_readme_of_the_wheel_has_no_relative_links(wheel: Path) -> None:
-    """Check that the README has only absolute links, because package indexes show it outside the repository."""
+    """The README must have no relative links, because package indexes show it outside the repository."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         head, _, readme = archive.read(name).decode().partition("\n\n")
@@ -265,7 +265,7 @@ def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
-    # Without its libraries, the generator can't render, but it must find the folders of its data.
+    # Without these libraries, the generator can't render code, but it must find its data folders.
     script = (
         "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"
@@ -294,7 +294,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]
-    assert not [name for name in names if Path(name).match("_*.c")]  # C files that Cython generates are not included
+    assert not [name for name in names if Path(name).match("_*.c")]  # the C files that Cython generates are left out
     assert {
         "runtime/tagwire/_native/engine/_engine.pyx",
         "runtime/tagwire/_native/columns/_columns.pyx",
@@ -318,7 +318,7 @@ def project() -> Any:
 
 
 def test_black_is_not_pinned_in_the_extra() -> None:
-    """Check that the extra does not pin a version of black, which could conflict with the pin of a user's project."""
+    """The extra must not pin a version of black, because users' projects may pin another version."""
     (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
     assert re.fullmatch(r"black>=[\d.]+", wanted)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()

@@ -52,7 +52,6 @@ GOLDEN = {0: bytes.fromhex(V0), 1: bytes.fromhex(V1)}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Create the project and generate its package, which tests can import."""
     folder = tmp_path_factory.mktemp("project") / "shop-project"
     shutil.copytree(SPECS, folder)
     sys.path.insert(0, str(folder))
@@ -70,7 +69,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs a command in the project's folder and returns exit status, output and errors."""
+    """Return a function that runs a command in the project's folder. It returns exit status, output and errors."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -82,7 +81,6 @@ def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any
 
 
 def order(shop: ModuleType, version: int) -> Any:
-    """Return the message whose bytes in this version are in GOLDEN."""
     lines = importlib.import_module("shop.order_request")
     added: dict[str, Any] = {}
     if version:

@@ -1,4 +1,4 @@
-"""Read the test cases that were made with Kafka's own classes. tests/data/README.md describes their origin."""
+"""Read the test cases that were generated with Kafka's own classes. tests/data/README.md describes their origin."""
 
 import gzip
 import json
@@ -13,7 +13,6 @@ FOLDER = DATA / "kafka_cases"
 
 
 def rows(name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file of cases."""
     with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
@@ -26,5 +25,4 @@ def present(name: str) -> Iterator[dict[str, Any]]:
 
 
 def label(row: dict[str, Any]) -> str:
-    """Return a name for a row, to be shown in failure messages."""
     return f"{row['message']} v{row['version']} {row.get('variant') or row.get('kind') or row.get('field') or ''}"

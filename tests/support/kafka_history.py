@@ -1,4 +1,4 @@
-"""Write `docs/kafka-history.md`, the page that lists how each Kafka release changed the bytes of the one before.
+"""Write `docs/kafka-history.md`, which lists how each Kafka release changed the bytes of messages.
 
 `python tests/support/kafka_history.py JAR...` reads the jars that `make archive` fetches. The lists show the findings
 of `tagwire breaking` between the specs of consecutive releases; only the sentences around them are written here.
@@ -29,14 +29,14 @@ Specs = Mapping[str, Sequence[MessageSpec]]
 
 
 class Alarm(NamedTuple):
-    """A change between two releases that Kafka's own checker rejects."""
+    """A change between two releases that Kafka's own compatibility checker rejects."""
 
     release: str
     messages: tuple[str, ...]
     what: str
 
 
-# What Kafka's checker finds between the releases from 3.0 to the trunk of October 2024 (1eb7644).
+# The changes that Kafka's checker rejects, between the releases from 3.0 to the trunk of October 2024 (1eb7644).
 # The checker is from that commit, with one word changed to fix a crash.
 # RequestHeader is omitted, because the checker always rejects it.
 ALARMS: Final = (
@@ -64,7 +64,6 @@ ALARMS: Final = (
 
 
 def read(jars: Sequence[Path]) -> Specs:
-    """Return the specs of each release, converted to the current format of specs."""
     found: dict[str, list[MessageSpec]] = {}
     for name, specs in modern_releases(read_releases(jars)):
         found[name] = [replace(message_of(spec.spec), component=spec.component) for spec in specs]
@@ -72,7 +71,6 @@ def read(jars: Sequence[Path]) -> Specs:
 
 
 def page(specs: Specs) -> str:
-    """Return the page as Markdown."""
     findings = {(old, new): compare_specs(specs[old], specs[new]) for old, new in pairwise(specs)}
     by_release = {new: found for (_, new), found in findings.items()}
     blocks = [
@@ -256,7 +254,6 @@ def _summaries(findings: Sequence[Finding]) -> list[str]:
 
 
 def _sentence(text: str, paths: Sequence[str]) -> str:
-    """Turn the message of a finding about these fields into a sentence."""
     joined = " and ".join(filter(None, (", ".join(paths[:-1]), paths[-1])))
     fields = f"the field {joined} was" if len(paths) == 1 else f"the fields {joined} were"
     for pattern, sentence in _REWORDED:

@@ -75,7 +75,6 @@ def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any
 
 
 def plain(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table, with timestamps as ints."""
     types = [pa.int64() if pa.types.is_timestamp(field.type) else field.type for field in table.schema]
     rows: list[dict[str, Any]] = table.cast(pa.schema(list(zip(table.column_names, types, strict=True)))).to_pylist()
     return rows

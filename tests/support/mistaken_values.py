@@ -1,4 +1,4 @@
-"""Values that a program may assign to a field by mistake: of a wrong type, out of range, or almost right."""
+"""Values that a program may assign to a field by mistake: of a wrong type, out of range, or nearly valid."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -21,21 +21,21 @@ class _Number(IntEnum):
 
 
 class _Text(str):
-    """A subclass of str."""
+    pass
 
 
 class _Tuple(tuple[Any, ...]):
-    """A subclass of tuple."""
+    pass
 
 
 class _HasBytes:
-    """An object that looks like a UUID of another library."""
+    """An object with the attribute of a UUID, such as a UUID of another library."""
 
     bytes = b"0123456789"
 
 
 class _HasEncode:
-    """An object with a method `encode` that is not a string."""
+    """An object that, like a string, has a method `encode`."""
 
     def encode(self) -> bytes:
         return b"text"
@@ -80,7 +80,7 @@ ODD_VALUES: Final = (*_NUMBERS, *_TEXTS, *_BUFFERS, *_COLLECTIONS, *_TAGS, *_OTH
 
 
 def with_odd_value(message: Any, random: Random) -> Any:
-    """Return a copy of `message` with one value, at any depth, replaced by an odd value or deleted."""
+    """Return a copy of `message` with one value, at any depth, replaced by an invalid or unusual value, or deleted."""
     return _struct(message, random)
 
 

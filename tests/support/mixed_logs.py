@@ -1,4 +1,4 @@
-"""Logs that mix batches of several formats: a newer format, and older ones with another magic value."""
+"""Write logs that mix batches of several formats: a newer format, and older formats with other magic values."""
 
 from itertools import combinations
 from pathlib import Path
@@ -20,14 +20,14 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A record format, and the older formats that other batches of the same log have."""
+    """A record format, and the older formats of other batches in the same log."""
 
     named: str
     older: tuple[str, ...]
 
     @property
     def formats(self) -> list[str]:
-        """Return the formats of successive batches: from the oldest to the newest, then the last two again."""
+        """The formats of successive batches: from the oldest to the newest, and then the last two again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:
@@ -61,7 +61,6 @@ def record(offset: int, format: str) -> Record:
 
 
 def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
-    """Return a batch for each of these formats, as its format, records and bytes."""
     made = []
     for number, format in enumerate(formats):
         records = [record(number * size + index, format) for index in range(size)]
@@ -70,7 +69,7 @@ def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[t
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
-    """Write two segments whose batches have the formats of the mixture. Return each record with its format."""
+    """Write two segments with the formats of the mixture. Return all records, each with its format."""
     folder.mkdir(parents=True)
     made = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)
@@ -81,5 +80,4 @@ def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[st
 
 
 def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
-    """Return all records, each with the format of its batch."""
     return [(format, each) for format, records, _ in made for each in records]

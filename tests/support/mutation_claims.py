@@ -61,7 +61,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(made: Mutation) -> list[str]:
-    """Return which claims about a message without a frame are false, and how the engines differ."""
+    """Return the false claims of a mutation about a message without a frame, and differences between the engines."""
     cls, version = made.message, made.version
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []
@@ -90,7 +90,6 @@ def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterato
 
 
 def mutations(registry: Registry, cls: type[Message], version: int, count: int) -> Iterator[Mutation]:
-    """Yield `count` mutations of each seed, the same in every run."""
     mutator = Mutator(registry, cls, version)
     for shape, message in seeds(cls, version):
         data = message.encode(version)

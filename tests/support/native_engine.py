@@ -1,4 +1,4 @@
-"""The native engine if it is installed, even if another engine is in use."""
+"""The native engine, if it is installed. Tests can use it even if another engine is selected."""
 
 from importlib import import_module
 from typing import Any
@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make record formats, and messages used with the Python engine, forget their engine and choose it again."""
+    """Reset the engine that record formats and message classes have chosen, so that they choose again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

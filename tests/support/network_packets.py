@@ -14,8 +14,6 @@ _FLAGS = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16}
 
 
 class Segment(NamedTuple):
-    """A TCP segment between a client and a broker."""
-
     sequence: int
     data: bytes
     is_request: bool = True

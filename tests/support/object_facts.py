@@ -1,6 +1,6 @@
 """Print what an engine does with objects of every message. Tests run this program with each engine, and compare.
 
-The objects are made from the golden bytes of each version, with one field at a time changed.
+The objects come from the golden bytes of each version. One field at a time is changed.
 """
 
 import copy
@@ -18,7 +18,7 @@ from tagwire import Struct
 
 
 def changed_values(value: Any) -> list[Any]:
-    """Return replacements for a value, of its own and of other types. Some are equal to the value."""
+    """Return replacements for a value, of its own and of other types. Some of them are equal to the value."""
     found: list[Any] = [None, (), "x", 1.5, float("nan"), -0.0, 0.0]
     if isinstance(value, tuple):
         found += [list(value), value[:-1], (*value, *value[:1])]
@@ -32,7 +32,6 @@ def changed_values(value: Any) -> list[Any]:
 
 
 def facts(message: Struct) -> Iterator[str]:
-    """Yield a line for each result of printing, comparing, copying and replacing a message."""
     yield repr(message)
     fields = {name: getattr(message, name) for name in message.__slots__}
     again = type(message)(**fields)
@@ -55,7 +54,7 @@ def facts(message: Struct) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print a hash of the facts for each message version."""
+    """Print a digest of the results for each version of each message."""
     print("engine", tagwire.engine())
     for path in sorted(golden_files.FOLDER.glob("*.txt")):
         cls = next(

@@ -88,7 +88,7 @@ class _Refused(Exception):
 
 
 class ConditionalFileSystem(CountedFileSystem):
-    """A file system with conditional writes as in S3. Tests can make requests fail by their number and text."""
+    """A file system with conditional writes as in S3. Tests can make requests fail, chosen by number and text."""
 
     protocol = "kept"
     store: dict[str, Any] = {}  # noqa: RUF012
@@ -171,7 +171,6 @@ class ConditionalFileSystem(CountedFileSystem):
 
 
 def conditional() -> Any:
-    """Empty the `ConditionalFileSystem` and return it."""
     fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
     ConditionalFileSystem.store.clear()
     ConditionalFileSystem.requests.clear()
@@ -180,7 +179,6 @@ def conditional() -> Any:
 
 
 def counted() -> Any:
-    """Empty the `CountedFileSystem` and return it."""
     fsspec.register_implementation("counted", CountedFileSystem, clobber=True)
     CountedFileSystem.store.clear()
     CountedFileSystem.requests.clear()
@@ -189,12 +187,11 @@ def counted() -> Any:
 
 
 def offsets(path: str, **options: Any) -> list[int]:
-    """Return the offsets of the rows that a read of `path` returns."""
     return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
 class _Cut:
-    """A WSGI application that sends only half of some bodies, shorter than their headers say."""
+    """A WSGI application that sends only half of some bodies, less than their Content-Length."""
 
     def __init__(self, app: Any, cuts: Callable[[int], bool]) -> None:
         self.app, self.cuts, self.numbers = app, cuts, count()
@@ -207,9 +204,9 @@ class _Cut:
 
 @contextmanager
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
-    """Start an S3 server on loopback. Yield its storage options and a list that collects the requests.
+    """Start an S3 server on loopback. Yield its storage options, and a list to which it adds each request.
 
-    For the GET requests whose number `cuts` selects, the connection closes after half of the body.
+    If `cuts` returns true for the number of a GET request, the connection closes after half of the body.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler

@@ -10,7 +10,6 @@ from pathlib import Path
 
 
 def peak_kib() -> int:
-    """Return the peak memory of the current process in KiB."""
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 

@@ -1,4 +1,4 @@
-"""Make random logs from seeds: partitions with transactions, tombstones and old formats."""
+"""Make random logs from seeds: partitions with transactions, tombstones, and batches in old formats."""
 
 import os
 from pathlib import Path
@@ -16,9 +16,9 @@ KINDS = {"index", "timeindex", "txnindex"}
 
 
 class RandomLog:
-    """A log of `batches` batches. `magics` lists its formats, in order of their appearance.
+    """A log of `batches` batches. `magics` lists their formats in the order in which they appear.
 
-    Every fourth seed leaves transactions open.
+    With every fourth seed, some transactions stay open.
     """
 
     def __init__(self, seed: int, magics: tuple[str, ...] = ("v2",), batches: int = 60) -> None:
@@ -50,7 +50,7 @@ class RandomLog:
         return records
 
     def old(self, magic: str) -> None:
-        """Append messages of an old format, each on its own or all in a wrapper."""
+        """Append messages of an old format, either single messages or a wrapper with all of them."""
         records = [each.replace(headers=()) for each in self.records()]
         if magic == "v0":
             records = [each.replace(timestamp=-1) for each in records]
@@ -61,7 +61,7 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a batch, or end a transaction. Producer 0 has no ID, 1 and 2 are idempotent, others transactional."""
+        """Append a batch, or end a transaction. Producer 0 has no ID, 1 and 2 are idempotent, 3 to 5 transactional."""
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)
@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """Append a transaction marker, sometimes with a raised epoch, as in newer transaction versions."""
+        """Append a transaction marker. In some cases it raises the producer epoch, as newer transaction versions do."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1
@@ -101,7 +101,7 @@ class RandomLog:
         self.offset += 1
 
     def write(self, folder: Path, most: int = 25) -> list[int]:
-        """Write segments of fewer than `most` batches, each with its own modification time. Return the base offsets."""
+        """Write segments of fewer than `most` batches, with different modification times. Return the base offsets."""
         folder.mkdir(parents=True)
         transactions, rules = Transactions(), BatchRules([])
         bases, left = [], list(self.batches)

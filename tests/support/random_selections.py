@@ -1,4 +1,4 @@
-"""Generate random paths and new values; compute the expected rewrites by decoding, changing and encoding messages."""
+"""Make random selections: paths and new values. Expected results come from decoding, changing and encoding messages."""
 
 from random import Random
 from typing import Any
@@ -14,7 +14,7 @@ class Refused(Exception):
 
 
 def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
-    """Return one to four paths that do not overlap. Many of them are in the same array."""
+    """Return one to four random paths that do not overlap. Often several of them are in the same array."""
     first = _random_path(cls, random)
     paths = [first]
     owner, _, _ = first.rpartition(".")
@@ -52,7 +52,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Return a replacement for a value, usually valid for the field and sometimes the value itself."""
+    """Return a random replacement for a value. It is usually valid, and sometimes it is the value itself."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))
@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the values in `rows` on the objects of the message, and return it. Raise `Refused` if one does not fit."""
+    """Set the values in `rows` in the message, and return the message. Raise `Refused` if a value doesn't fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]
@@ -158,7 +158,6 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
 
 
 def encoded(message: Any, version: int) -> bytes | EncodeError:
-    """Return the bytes of the message, or the error if it can't be encoded."""
     try:
         data: bytes = message.encode(version)
     except EncodeError as error:

@@ -30,7 +30,6 @@ _CODECS: Final = ("none", "gzip")
 
 
 def records_for(format: str, random: Random, count: int) -> list[Record]:
-    """Return various records that the format supports."""
     has = format_of(format).has
     records = []
     for index in range(count):
@@ -52,7 +51,7 @@ def records_for(format: str, random: Random, count: int) -> list[Record]:
 
 
 def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield damaged batches or messages of the format. Most have a valid checksum."""
+    """Yield damaged batches or messages of a format. Most of them have a valid checksum."""
     known = format_of(format)
     for _ in range(count):
         codec = random.choice(_CODECS)
@@ -66,7 +65,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
 
 
 def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield records with 300 headers and damage near their end. The checksums are valid."""
+    """Yield records with 300 headers that are damaged near their end. Their checksums are valid."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
     whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()
@@ -81,7 +80,6 @@ def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[
 
 
 def _scrambled(data: bytes, random: Random) -> bytes:
-    """Replace, insert or remove some bytes, or cut off the end."""
     found = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(found) + 1)
@@ -110,7 +108,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
 
 
 def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    """Damage single messages or, if the messages are compressed, those in the wrapper."""
+    """Damage messages. If they are compressed, damage the messages in the wrapper, not the wrapper."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
     header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
@@ -140,14 +138,12 @@ def _resealed(message: bytes) -> bytes:
 
 
 class _Index:
-    """An object that can be used as an integer."""
-
     def __index__(self) -> int:
         return 5
 
 
 class _Int(int):
-    """A subclass of int."""
+    pass
 
 
 _ODD: Final[dict[str, tuple[Any, ...]]] = {
@@ -165,7 +161,7 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def odd_records(format: str, random: Random) -> list[Record]:
-    """Return records, some with values that are invalid, or valid but unusual."""
+    """Return random records. Some have invalid values, or values that are valid but unusual."""
     records = records_for(format, random, random.randrange(1, 4))
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(list(_ODD))

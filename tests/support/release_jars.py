@@ -20,7 +20,6 @@ def field(name: str, type: str = "int32", versions: str = "0+", **keys: Any) -> 
 
 
 def data(versions: str, *fields: Spec, name: str = "FooData", flexible: str = "none", **keys: Any) -> Spec:
-    """Return a valid spec of the kind `data`, in normal form."""
     header = {"type": "data", "name": name, "validVersions": versions, "flexibleVersions": flexible}
     spec = normal_form({**header, "fields": list(fields), **keys})
     problems = read_spec(canonical_text(spec)).problems
@@ -29,12 +28,10 @@ def data(versions: str, *fields: Spec, name: str = "FooData", flexible: str = "n
 
 
 def keyed(kind: str, key: int, name: str, versions: str, *fields: Spec, **keys: Any) -> Spec:
-    """Return a valid spec with an API key, in normal form."""
     return data(versions, *fields, name=name, type=kind, apiKey=key, **keys)
 
 
 def release(name: str, *specs: Spec, component: str = "clients") -> Release:
-    """Return a release with these specs, all from one jar of one component."""
     found = tuple(ImportedSpec(spec["name"], component, spec, f"{name}/{spec['name']}.json") for spec in specs)
     return Release(name, (SpecSource(Path(f"kafka-{component}-{name}.jar"), found),))
 
@@ -49,7 +46,6 @@ def jar(folder: Path, entries: Mapping[str, str | bytes], name: str) -> Path:
 
 
 def jars(folder: Path, releases: Mapping[str, list[Spec]], artifact: str = "kafka-clients") -> list[Path]:
-    """Write a jar with the specs of each release."""
     return [
         jar(
             folder,

@@ -1,7 +1,7 @@
 """A small protocol with shared structs: `Point`, in three versions, and `Line`, which contains points.
 
-The bytes are computed by hand. Numbers are big-endian. A string has an int16 length or, in flexible versions, a compact
-length (the length plus one). In flexible versions, each struct ends with a tag section.
+The bytes are computed by hand. Integers are big-endian. A string has an int16 length or, in flexible versions, a
+compact length (the length plus one). In flexible versions, each struct ends with a tag section.
 """
 
 import json
@@ -97,7 +97,7 @@ RESPONSE_BYTES = {
 
 
 def make_shapes(root: Path) -> Path:
-    """Create a project with the specs of this protocol. Code is not generated yet."""
+    """Create a project with the specs of this protocol. Its code is not generated yet."""
     settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
     (root / "pyproject.toml").write_text(f'{settings}lock = "lock.json"\n', encoding="utf-8")
     for name, spec in SPECS.items():

@@ -30,7 +30,6 @@ SETTINGS = {
 
 @cache
 def missing() -> str:
-    """Return the reason why tests can't use Spark here, or an empty string."""
     if find_spec("pyspark") is None:
         return "pyspark is not installed: pip install 'tagwire[spark]'"
     home = os.environ.get("JAVA_HOME")
@@ -49,7 +48,7 @@ def missing() -> str:
 
 @cache
 def session() -> "SparkSession":
-    """Return the session. Its workers run in the repository root, whatever the working directory of a test."""
+    """Return the session. Its workers run in the repository root, even if a test runs in another folder."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -57,7 +56,7 @@ def session() -> "SparkSession":
     from tagwire_spark import spark_conf
 
     with contextlib.chdir(ROOT):
-        # local[2,2]: two threads, and a failed task is retried once
+        # local[2,2] means two threads, and one retry of a failed task
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")  # many tests cause errors on purpose
@@ -65,7 +64,6 @@ def session() -> "SparkSession":
 
 
 def stop() -> None:
-    """Stop the session if it was started."""
     if session.cache_info().currsize:
         session().stop()
         session.cache_clear()

@@ -32,7 +32,6 @@ def spec(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def write_spec(root: Path, name: str, **changes: Any) -> Path:
-    """Write a spec to the project, with one key per line."""
     path = root / "message_specs" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(spec(name, **changes), indent=2) + "\n", encoding="utf-8")
@@ -40,7 +39,6 @@ def write_spec(root: Path, name: str, **changes: Any) -> Path:
 
 
 def edit_spec(root: Path, name: str, before: str, after: str) -> None:
-    """Replace a string in the text of a spec."""
     path = root / "message_specs" / f"{name}.json"
     text = path.read_text(encoding="utf-8")
     assert before in text
@@ -48,7 +46,7 @@ def edit_spec(root: Path, name: str, before: str, after: str) -> None:
 
 
 def make_project(root: Path) -> Path:
-    """Create a project with pyproject.toml and two specs. Code is not generated yet."""
+    """Create a project with pyproject.toml and two specs, but without generated code."""
     (root / "pyproject.toml").write_text(_SETTINGS, encoding="utf-8")
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")

@@ -1,4 +1,4 @@
-"""Helpers for tests of streams: write growing logs, and read them as a `kafka_log` stream without Spark."""
+"""Helpers for tests of streams: write growing logs, and read them as `kafka_log` streams without Spark."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def rows(reader: LogStreamReader, start: dict[str, Any], end: dict[str, Any]) ->
 
 
 def triggers(reader: LogStreamReader, start: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Run micro-batches as Spark does until there is no new data. Yield the end offset and rows of each."""
+    """Run micro-batches as Spark does, until there is no new data. Yield the end offset and the rows of each."""
     while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
         yield end, rows(reader, start, end)
         start = end

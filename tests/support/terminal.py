@@ -1,4 +1,4 @@
-"""Run `tagwire` commands on a terminal, to check what a user would see."""
+"""Run `tagwire` commands in a pseudoterminal, to check what a user would see."""
 
 import os
 import pty
@@ -15,7 +15,10 @@ _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 
 
 def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
-    """Run a command. Return its exit code, and what it writes to the terminal (not to the file `stdout`, if given)."""
+    """Run a command. Return its exit code and what it prints on the terminal.
+
+    If `stdout` is given, standard output goes to this file.
+    """
     master, slave = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
     out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -32,9 +35,9 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal of 80 columns. Return its exit code and everything that it writes.
+    """Run a command on a terminal of 80 columns. Return its exit code and everything that it prints.
 
-    The keys are pressed once `seen` appears.
+    The keys are pressed once `seen` appears on the terminal.
     """
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
@@ -61,12 +64,12 @@ def _read_to_end(master: int) -> bytes:
 def _some(master: int) -> bytes:
     try:
         return os.read(master, 65536)
-    except OSError:  # on Linux, the error if the other end is closed
+    except OSError:  # on Linux, reading fails if the other end is closed
         return b""
 
 
 def screen(text: str) -> str:
-    """Return the lines above the cursor that a terminal shows after the output `text`, without erased ones."""
+    """Return the lines that a terminal shows above the cursor after `text` was printed. Erased lines are not shown."""
     rows, row, column = [""], 0, 0
     for part in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if part == "\n":

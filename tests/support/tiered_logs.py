@@ -1,4 +1,4 @@
-"""Partitions in the form of Kafka's local tiered storage."""
+"""Write partitions as Kafka's local tiered storage does."""
 
 import shutil
 from base64 import urlsafe_b64encode
@@ -11,7 +11,7 @@ TOPIC_ID = "Xb3mTo8fQTWLbVhNcLx3VA"
 
 
 def tiered(source: Path, root: Path) -> Path:
-    """Copy a partition to tiered storage, where each segment has an ID, a producer snapshot, and leader epochs."""
+    """Copy a partition to tiered storage: each segment gets an ID, a producer snapshot, and leader epochs."""
     folder = root / f"{source.name}-{TOPIC_ID}"
     folder.mkdir(parents=True)
     bases = [segment.base_offset or 0 for segment in Partition(source).segments]

@@ -21,7 +21,6 @@ __all__ = ["Browser", "browser", "served", "why_not"]
 
 
 def why_not() -> str:
-    """Return the reason why tests can't use a browser here, or an empty string."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return (
         f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
@@ -29,8 +28,6 @@ def why_not() -> str:
 
 
 class Browser:
-    """A browser window."""
-
     def __init__(self, driver: str, session: str) -> None:
         self._session = f"{driver}/session/{session}"
 
@@ -38,18 +35,17 @@ class Browser:
         return _request(f"{self._session}/{path}", body)
 
     def open(self, url: str) -> None:
-        """Open a page and wait until it is loaded. Console messages of earlier pages are dropped."""
+        """Open a page and wait until it is loaded. Drop the console messages of earlier pages."""
         # otherwise, a URL that differs only after # would not be loaded again
         self._call("url", {"url": "about:blank"})
         self.errors()
         self._call("url", {"url": url})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Run JavaScript code as the body of a function, and return the function's result."""
         return self._call("execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, script: str, *arguments: Any, seconds: float = 60) -> Any:
-        """Run a script repeatedly until it returns a true value, and return that value."""
+        """Run a script again and again until it returns a true value, and return this value."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
             assert time.monotonic() < end, f"after {seconds} seconds still not: {script}"
@@ -57,16 +53,14 @@ class Browser:
         return found
 
     def errors(self) -> list[str]:
-        """Return the errors in the console since the last call: script errors, and files that failed to load."""
+        """Return the console errors since the last call: errors in scripts, and files that could not be loaded."""
         rows = self._call("se/log", {"type": "browser"})
         return [row["message"] for row in rows if row["level"] == "SEVERE"]
 
     def resize(self, width: int, height: int) -> None:
-        """Set the size of the window in pixels."""
         self._call("window/rect", {"width": width, "height": height})
 
     def picture(self, path: Path) -> None:
-        """Write a screenshot of the window as PNG."""
         with urllib.request.urlopen(f"{self._session}/screenshot") as answer:
             path.write_bytes(base64.b64decode(json.load(answer)["value"]))
 
@@ -83,7 +77,6 @@ def _request(url: str, body: "dict[str, Any] | None") -> Any:
 
 @contextmanager
 def browser(width: int = 1280, height: int = 900) -> Generator[Browser]:
-    """Yield a headless Chromium with its own profile."""
     port = _free_port()
     driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -130,7 +123,6 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """Serve a folder over HTTP on loopback. Yield the URL, with a trailing slash."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

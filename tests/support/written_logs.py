@@ -1,4 +1,4 @@
-"""Helpers for tests of writing: write logs with `kafka_log`, without Spark, and read them."""
+"""Helpers for tests of writing: write logs by `kafka_log` without Spark, and read them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
 def columns(text: str) -> StructType:
-    """Return the schema for a list of columns such as `topic string, offset long`, without Spark."""
+    """Return the schema for a list of columns such as `topic string, offset long`. This does not need Spark."""
     schema = StructType()
     for name, type in (part.split() for part in text.split(", ")):
         schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))
@@ -35,7 +35,6 @@ SIMPLE = columns("topic string, partition int, offset long, key binary, value bi
 
 
 def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
-    """Yield the Arrow batches of a read with `kafka_log`, without Spark."""
     query = log_query({"path": str(path), "includeControlRecords": "true", **options})
     schema = full_schema(query)
     return (batch for split in plan(query) for batch in rows_of(split, query, schema))
@@ -49,7 +48,7 @@ def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
 
 
 def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """Write the Arrow batches of each task as one write of `kafka_log`, without Spark."""
+    """Write the Arrow batches of several tasks, as Spark would in one write to `kafka_log`."""
     writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
     try:
         writer.commit([writer.write(iter(batches)) for batches in tasks])
@@ -59,7 +58,6 @@ def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) 
 
 
 def facts(folder: Path, format: Any = "auto") -> list[tuple[Any, ...]]:
-    """Return every record of a partition, with properties of its batch."""
     return [
         (batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.is_transactional,
          batch.is_control, batch.timestamp_type, batch.compression, batch.format, batch.partition_leader_epoch,

@@ -67,8 +67,6 @@ messages.MetadataRequest(topics=(topic for topic in request.topics or ()), unkno
 
 
 class Counted(messages.MetadataRequest):
-    """A message subclass whose constructor has other arguments."""
-
     seen: ClassVar[int] = 0
 
     def __init__(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""A request with fields of every kind, its response with a fallback version, and a request without fields."""
+"""A request with fields of every kind, a response with a fallback version, and a request without fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rack(Struct, metaclass=data_class):
 
 
 class PollRequest(Sample, metaclass=data_class):
-    """A request whose versions differ. Version 1 adds fields, version 2 is flexible, and version 3 is unstable."""
+    """A request with four versions. Version 1 adds fields, version 2 is flexible, and version 3 is unstable."""
 
     topics: ArrayOrNone[PollTopic] = field("Topics", "[]PollTopic", "0+", default=(), nullable="1+")
     urgent: bool = field("Urgent", "bool", "0+", default=False)
@@ -55,7 +55,7 @@ class PollRequest(Sample, metaclass=data_class):
 
 
 class PollResponse(Sample, metaclass=data_class):
-    """A response whose header always has version 0. Version 0 with error 35 answers unsupported versions."""
+    """A response whose header always has version 0. The answer to an unsupported version is version 0 with error 35."""
 
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     names: Array[str] = field("Names", "[]string", "0+", default=())

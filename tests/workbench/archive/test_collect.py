@@ -24,7 +24,6 @@ def archive(*oldest_first: Release) -> Archive:
 
 
 def named(found: Archive) -> dict[str, tuple[str, list[str]]]:
-    """Return the valid versions and the aliases of each message in the archive."""
     return {spec.name: (spec.spec["validVersions"], spec.spec.get("aliases", [])) for spec in found.specs}
 
 
@@ -214,7 +213,7 @@ _STEPS = st.sampled_from(["add", "add", "tag", "end", "rename", "rename struct",
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Spec]:
-    """Draw three or four releases of a message, oldest first. The rules of evolution allow all changes between them."""
+    """Draw three or four releases of a message, oldest first, with changes that the evolution rules allow."""
     spec: dict[str, Any] = {"type": "data", "name": "FooData", "validVersions": "0-1", "flexibleVersions": "1+"}
     names = map("F{}".format, count())
     spec["fields"] = [_field(draw, names, "0+") for _ in range(draw(st.integers(1, 3)))]
@@ -223,14 +222,14 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # at least one version must be in both releases, because otherwise renames can't be recognized
+                # Some version must be in both releases. Otherwise renamed fields can't be recognized.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"
             _change(draw, names, spec["fields"], step, high)
         valid = Versions(low, high)
         spec["validVersions"] = str(valid)
-        # TW310 would report fields that no valid version has.
+        # Rule TW310 rejects fields that no valid version has.
         spec["fields"] = [each for each in spec["fields"] if Versions.parse(each["versions"]) & valid]
         used = any(each["type"] == "[]Part" for each in spec["fields"])
         spec["commonStructs"] = [{"name": "Part", "versions": "0+", "fields": [field("P")]}] if used else []
@@ -246,7 +245,6 @@ def _field(draw: st.DrawFn, names: Iterator[str], versions: str) -> Spec:
 
 
 def _change(draw: st.DrawFn, names: Iterator[str], fields: list[Spec], step: str, version: int) -> None:
-    """Apply one random change of the kind `step` to the fields, in a new version."""
     plain = [each for each in fields if "tag" not in each and each["versions"].endswith("+")]
     index = draw(st.integers(0, len(fields)))
     if step == "add":

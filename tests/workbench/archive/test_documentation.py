@@ -15,7 +15,6 @@ SPECS = Path(__file__).parents[3] / "message_specs"
 
 
 def texts(part: Any) -> Iterator[str]:
-    """Yield every `about` and `description` in a part of a spec."""
     for value in part.values() if isinstance(part, dict) else part:
         if isinstance(value, dict | list):
             yield from texts(value)
@@ -43,7 +42,7 @@ def test_everything_is_documented_in_whole_sentences() -> None:
         (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
         (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
         (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
-        # this field is computed, so it is not an attribute of the class
+        # `batch_length` is computed, so the class has no attribute for it.
         (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),
     ],
 )

@@ -25,7 +25,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
         (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
         (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
         (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
-        # Fields without a common version match only by name.
+        # If two specs have no version in common, their fields match only by name.
         (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
         (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
         (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
@@ -41,7 +41,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
             data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
             {"A": "A", "S": "T"},
         ),
-        # If a version was changed in place, positions prove nothing, and `Renamed` has no match.
+        # If a release changed a version, the positions in it prove nothing, so `Renamed` matches no field.
         (
             data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
             data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),

@@ -24,7 +24,6 @@ CLIENTS = "kafka-clients-9.1.0.jar"
 
 
 def read_release(path: Path, component: str | None = None) -> SpecSource:
-    """Return the source of specs at a path that contains a single release."""
     (release,) = read_releases([path], component=component)
     (source,) = release.sources
     return source
@@ -106,7 +105,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
 
 def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
-    """Check that documentation moves to a message's newest name, and new fields without documentation are reported."""
+    """Documentation must move to a message's newest name. New fields without documentation must be reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
@@ -115,7 +114,7 @@ def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
         {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])},
     )
     out = tmp_path / "specs"
-    # nothing is reported while the folder has no documentation at all
+    # nothing is undocumented if the folder has no documentation at all
     assert not import_release([old], out).undocumented
     path = out / "clients" / "OldRecord.json"
     documented = json.loads(path.read_text())
@@ -431,7 +430,7 @@ def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
 
 
 def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
-    """Check the entity types that AutoMQ adds for nodes and streams."""
+    """The importer must keep the entity types that AutoMQ, a fork of Kafka, has added for nodes and streams."""
     fields = [{"name": "NodeId", "type": "int32", "versions": "0+", "entityType": "nodeId"}]
     import_release([jar(tmp_path, {"message/FooData.json": spec(fields=fields)})], tmp_path / "specs")
     assert '"entityType": "nodeId"' in (tmp_path / "specs" / "clients" / "FooData.json").read_text()

@@ -18,7 +18,6 @@ def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str,
 
 
 def merge(newer: Spec, older: Spec) -> Spec:
-    """Merge two specs, and check that each version of the result has the same bytes as before."""
     result = merged(newer, older)
     added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
     theirs = {version: text for version, text in wire_texts(older).items() if version in added}
@@ -33,15 +32,15 @@ def shown(spec: Spec) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "older", "versions", "fields"),
     [
-        # Versions that one of the specs has dropped are added.
+        # A version that only the older spec has is added.
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # A newer spec that has all versions stays as it is.
+        # If the newer spec has all versions, it stays as it is.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
-        # The field was renamed.
+        # The field has another name in the newer spec.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # Fields of dropped versions keep their positions among the others.
+        # A field of a dropped version keeps its position among the other fields.
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
@@ -54,7 +53,7 @@ def shown(spec: Spec) -> list[str]:
             "0-2",
             ["A int32 0+", "Last int32 0", "New int32 2+"],
         ),
-        # Fields that are in no valid version of either spec are dropped.
+        # A field that no valid version has is dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
         # A field's range changes only if it has to.
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
@@ -73,7 +72,7 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
 @pytest.mark.parametrize(
     ("newer", "older", "ranges"),
     [
-        # Ranges of versions in which a field is nullable, tagged or flexible.
+        # Other ranges of a field: nullable, tagged and flexible versions.
         ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
@@ -106,7 +105,7 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
         ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
         ({}, {}, {}),
         ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-        # A version that is unstable in the older spec is stable in the newer one.
+        # An unstable version of the older spec is stable in the newer spec.
         ({}, {"latestVersionUnstable": True}, {}),
         ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
         ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),

@@ -85,7 +85,7 @@ def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
         await pilot.click("#bytes", offset=(7, 1))  # the first byte, which belongs to the correlation ID
         await settle(pilot)
         assert (app.bytes.begin, app.bytes.end) == (0, 4)
-        await pilot.click("#bytes", offset=(6 + 3 * 8 + 2 + 5, 1))  # the sixth byte in the text column
+        await pilot.click("#bytes", offset=(6 + 3 * 8 + 2 + 5, 1))  # the sixth byte, in the column of text
         await settle(pilot)
         assert app.bytes.cursor == 5
 
@@ -102,7 +102,7 @@ def test_jumps_between_request_and_response(capture: Path) -> None:
         assert app.entries.entry == 1
         assert [each.message for each in app._notifications] == ["this entry has no matching request or response"]
         assert app.apply_filter("dir=req")
-        await pilot.press("home", "p")  # jumping to an entry that the filter hides clears the filter
+        await pilot.press("home", "p")  # the filter hides the response, so going there clears the filter
         assert (app.entries.entry, app.entries.view.text) == (2, "")
         await pilot.press("g", "4", "enter")
         assert app.entries.entry == 3
@@ -131,7 +131,7 @@ def test_filters_are_typed(capture: Path) -> None:
         await settle(pilot)
         assert "nothing matches the filter; Escape clears it" in screen_text(app)
         await pilot.press("slash", "equals_sign", "enter")
-        assert app.prompt.display  # the prompt stays open, so that the filter can be corrected
+        assert app.prompt.display  # the prompt must stay open so that the user can correct the filter
         await pilot.press("escape")
         assert not app.prompt.display
 

@@ -16,7 +16,7 @@ PRODUCE, FETCH = 0, 1
 
 @pytest.fixture(scope="module")
 def carriers() -> list[CapturedFrame]:
-    """Return a frame with records, of medium size, for each version and each client."""
+    """Return captured frames of medium size with records, one for each client and API version."""
     found: dict[object, CapturedFrame] = {}
     for each in read(CAPTURES):
         if (
@@ -59,7 +59,7 @@ def test_they_agree_with_the_trace(
 def test_records_that_are_fine_need_no_trace(
     tmp_path: Path, carriers: list[CapturedFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # older versions may contain wrappers
+    # older versions may contain wrapper messages
     current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]
     listing = listing_of(write_lines(tmp_path / "a.jsonl", *(written(each, each.data) for each in current)))
     listing.read_all()

@@ -33,7 +33,6 @@ def read(path: Path, **words: object) -> Listing:
 
 
 def found(listing: Listing, text: str) -> list[int]:
-    """Apply a filter, and return the numbers of the entries that remain."""
     view = View(listing, parse_filter(text, listing.keys), text)
     while view.advance():
         pass
@@ -42,7 +41,7 @@ def found(listing: Listing, text: str) -> list[int]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Write a capture with an unanswered request, a damaged frame, a line that is not JSON, and a lone response."""
+    """Write a capture with an unanswered request, a damaged frame, an invalid line, and a response without request."""
     return write_lines(
         tmp_path / "a.jsonl",
         line("req", METADATA, client_label="alice's tool"),

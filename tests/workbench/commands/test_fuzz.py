@@ -34,7 +34,7 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
     ],
 )
 def test_header_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
-    """Check request header 2: API key, API version, correlation ID, null client ID, no tagged fields."""
+    """Request header 2 is an API key, an API version, a correlation ID, a null client ID, and an empty tag section."""
     assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
     assert files(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
 
@@ -57,7 +57,7 @@ def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     ],
 )
 def test_api_keys_and_versions_in_seeds(tmp_path: Path, words: list[str], keys: list[str]) -> None:
-    """Check tokens that consist of API key 12 and version 4, each an int16."""
+    """The tokens must be API key 12 and version 4, each as an int16."""
     tokens = tmp_path / "tokens.dict"
     kinds = ["Request", "Response"] if "--kind" not in words else [words[words.index("--kind") + 1].title()]
     names = [f"Heartbeat{kind}" for kind in kinds]

@@ -32,7 +32,6 @@ def script(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(*words: object) -> Generator["subprocess.Popen[str]"]:
-    """Start the command as a process, which is killed at the end of the block."""
     command = [sys.executable, "-m", "tagwire", "mock", "serve", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         guard = threading.Timer(60, process.kill)
@@ -109,7 +108,7 @@ def test_unknown_version_has_no_body(script: Path) -> None:
 
 @pytest.mark.parametrize("version", [0, 4])
 def test_exits_when_standard_output_is_closed(script: Path, version: int) -> None:
-    """Check `tagwire mock serve script.yaml | head -n 1`. A request in version 4 also causes a problem report."""
+    """Check `tagwire mock serve script.yaml | head -n 1`. The request in version 4 also causes a problem report."""
     with serving(script) as process:
         port = int(line(process).removeprefix("listening at 127.0.0.1:"))
         assert process.stdout is not None and process.stderr is not None

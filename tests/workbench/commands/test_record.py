@@ -68,7 +68,7 @@ def port_of(process: "subprocess.Popen[str]") -> int:
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    """Return the recorded frames without lines for closed connections, whose positions vary."""
+    """Return the recorded frames. Lines for closed connections are left out, because their order varies."""
     found = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     return [row for row in found if row["dir"] != "close"]
 

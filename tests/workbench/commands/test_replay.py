@@ -255,7 +255,7 @@ def test_ids_and_epochs_of_producers_and_members_are_replaced(peer: MockPeer, tm
 
 
 def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
-    """Check that IDs of topics that the target does not have, and values for "no ID", are sent unchanged."""
+    """IDs of topics that the target server does not have, and values that mean "no ID", must be sent unchanged."""
 
     def described(*topics: tuple[str, UUID]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
@@ -273,7 +273,7 @@ def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_ids_of_members_in_another_order() -> None:
-    """Check that a recorded ID is not replaced by the ID of another member that is at its position in the response."""
+    """A recorded ID must not be replaced by another member's ID only because both are at the same position."""
 
     def joined(*ids: str) -> Any:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
@@ -296,7 +296,7 @@ def test_topic_ids_are_matched_by_name() -> None:
 
 
 def test_equal_ids_in_another_order() -> None:
-    """Check that IDs are matched even if topics have no names and the server lists them in another order."""
+    """IDs that both servers use must be mapped to themselves, even if topics without names are in another order."""
 
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
@@ -355,7 +355,7 @@ def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path) -> None:
-    """Check that a request is repeated after a retriable error, and connections close where they did before."""
+    """A request must be repeated after a retriable error. Connections must close where they did in the capture."""
     asked, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     closed = RecordedFrame(1, False, -1, -1, None, None, Address("b", 1), 0.0, b"", is_close=True)
     file = capture(tmp_path, asked, answer, closed, replace(asked, connection=2), replace(answer, connection=2))
@@ -383,7 +383,6 @@ def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def fetched(timestamp: int, value: bytes = b"v") -> Any:
-    """Return a response with a record, and the marker by which the broker commits it at `timestamp`."""
     ids: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
     data = BatchBuilder("v2", base_sequence=0, **ids).append(b"k", value, timestamp=5).build()
     marker = BatchBuilder("v2", base_offset=1, is_control=True, **ids)

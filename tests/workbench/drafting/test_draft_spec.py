@@ -28,7 +28,6 @@ FROM_THE_START = {name: spec for name, spec in RPCS.items() if name not in CUT}
 
 
 def message(*fields: Spec, **keys: Any) -> Spec:
-    """Return a request with versions 0-4 in normal form. It is flexible from version 3 on."""
     head = {"apiKey": 9, "type": "request", "name": "FooRequest", "validVersions": "0-4", "flexibleVersions": "3+"}
     return normal_form(head | {"fields": list(fields)} | keys)
 
@@ -55,8 +54,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # this range already ends before the versions that are cut
-        ("1-3", "1+"),  # this range continues in the versions that are cut, so it becomes open
+        ("0-2", "0-2"),  # this range ends before the removed versions
+        ("1-3", "1+"),  # this range extends into the removed versions, so it becomes open-ended
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),

@@ -25,7 +25,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_of_many_partitions_remains() -> None:
-    """Check what remains: one partition in one topic without a name or tagged fields, and no brokers."""
+    """One partition must remain, in a topic without a name and tagged fields, and no broker."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)

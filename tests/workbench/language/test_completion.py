@@ -19,7 +19,7 @@ def labels(text: str) -> list[str]:
 
 
 def after(text: str, label: str) -> str:
-    """Accept a suggestion, and return the text with `|` at the new cursor position."""
+    """Accept the completion `label` in the text, and return the new text with `|` at the cursor."""
     bare = text.replace("|", "", 1)
     [offer] = [each for each in offers(text) if each.label == label]
     cut = len(offer.text) - offer.behind_cursor
@@ -75,7 +75,7 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
         ('{ "type": "register", "entries": [ { | } ] }', ["key", "codec", "retriable"], ["type"]),
         ('{ "commonStructs": [ { | } ] }', ["name", "versions", "fields"], ["type"]),
         ('{ "fallback": { | } }', ["version", "errorCode"], ["name"]),
-        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # a single field is allowed in place of a list
+        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # the schema allows a single field in place of a list
         ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
     ],
 )

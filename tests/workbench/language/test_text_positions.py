@@ -3,7 +3,7 @@ import pytest
 from tagwire_workbench.language.text_positions import Encoding, Position, TextPositions
 
 TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
-# The offset of each character: a is 0, \n 1, " 2, the emoji 3, e 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
+# Offsets: a is at 0, \n 1, " 2, the emoji 3, e 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
         ("utf-16", 5, (1, 4)),
         ("utf-16", 7, (1, 6)),
         ("utf-16", 9, (2, 0)),
-        ("utf-16", 11, (3, 0)),  # a single \r ends a line, too
+        ("utf-16", 11, (3, 0)),  # a single \r also ends a line
         ("utf-16", 12, (3, 1)),
         ("utf-32", 5, (1, 3)),
         ("utf-8", 4, (1, 5)),  # the emoji takes four bytes in UTF-8

@@ -50,7 +50,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, 
 
 @pytest.fixture
 def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
-    """Return an editor in which the request is open, with the same text as on disk."""
     client, specs = session
     uri = (specs / "FindShelfRequest.json").as_uri()
     if uri in client.texts:
@@ -61,7 +60,6 @@ def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
 
 
 def written(client: Editor, uri: str, place: dict[str, Any]) -> str:
-    """Return the text in this range of the document."""
     edits = [{"range": place, "newText": "\0\0"}]
     before, after = client.texts[uri], client.after(uri, edits)
     start = after.index("\0\0")
@@ -97,7 +95,7 @@ def test_rules_about_the_set_while_typing(opened: tuple[Editor, str]) -> None:
     assert written(client, uri, problem["range"]) == '"FindShelfRequest"'
     client.type(uri, REQUEST.replace('"0-1"', '"0-2"'))
     client.diagnostics(uri)
-    client.diagnostics(other, "TW808")  # `other` is not open in the editor
+    client.diagnostics(other, "TW808")  # this file is not open in the editor
     client.type(uri, REQUEST)
     client.diagnostics(other)
 

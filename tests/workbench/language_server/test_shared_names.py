@@ -16,7 +16,7 @@ KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 
 
 
 def add_kinds(root: Path) -> None:
-    """Add a register, and fields that have it as their enum: one in a message, one in a shared struct."""
+    """Add a register, and two fields with this register as their enum: in a message, and in a shared struct."""
     (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
     for name in ("PlaceRequest", "Line"):
         path = root / "specs" / f"{name}.json"
@@ -39,7 +39,6 @@ def client(root: Path) -> Iterator[Editor]:
 
 
 def apply(client: Editor, root: Path, steps: list[dict[str, Any]]) -> None:
-    """Apply a workspace edit to the files on disk."""
     for step in steps:
         if step.get("kind") == "rename":
             path_of(root, step["oldUri"]).rename(path_of(root, step["newUri"]))
@@ -91,7 +90,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
 
 
 def test_editor_that_does_not_rename_files(root: Path) -> None:
-    """Check an editor that supports only text edits. In an open file, they apply to the unsaved text."""
+    """An editor that can't rename files must get only text edits. Those of an open file must fit its unsaved text."""
     with editor(root) as client:
         request = client.open(root / "specs" / "PlaceRequest.json")
         client.type(request, "// mine\n" + client.texts[request])

@@ -19,7 +19,6 @@ def frame(row: Any) -> bytes:
 
 
 def address(host: bytes, port: int) -> bytes:
-    """Return a host name and port in the form in which all these responses contain them."""
     return host + port.to_bytes(4, "big")
 
 

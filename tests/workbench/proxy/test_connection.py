@@ -32,8 +32,6 @@ def response(message: Any, version: int, number: int = 1) -> bytes:
 
 
 class Recording:
-    """A proxy with one connection, and the frames that it records."""
-
     def __init__(self, registry: Any = None, **more: Any) -> None:
         self.frames: list[RecordedFrame] = []
         self.proxy = RecordingProxy(SERVER, self.frames.append, registry, **more)
@@ -155,7 +153,7 @@ def test_the_fallback_of_api_versions() -> None:
 
 
 def test_requests_without_a_response() -> None:
-    """Check ProduceRequests with acks 0. They get no response, so later requests may reuse their correlation IDs."""
+    """Requests with acks=0 get no response, so later requests may have the same correlation IDs."""
     it = Recording()
     for number in (1, 1, 2):
         it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
@@ -289,7 +287,7 @@ def test_the_largest_frame() -> None:
 
 
 def test_address_fields() -> None:
-    """Check that fields about brokers are taken for addresses, and similar fields of ACLs and group members are not."""
+    """Fields about brokers must be recognized as addresses, and similar fields of ACLs and group members must not."""
     found = {
         name: [*address_structs(kafka.registry[name])]
         for name in kafka.registry
@@ -321,7 +319,7 @@ FIND = [
 
 
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Check a protocol without correlation IDs: responses are paired by order, and addresses are still found."""
+    """Without correlation IDs, responses must be paired by order, and addresses must still be found."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
     )

@@ -39,7 +39,7 @@ def peer() -> Generator[MockPeer]:
 
 
 def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
-    """Run a client (`play`) against a proxy, and return the proxy. The client must finish within a minute."""
+    """Run the client `play` against a proxy for at most a minute, and return the proxy."""
     frames: list[RecordedFrame] = []
     address = peer.address if isinstance(peer, MockPeer) else peer
     assert address is not None
@@ -215,7 +215,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
-    """Check a broker that advertises the proxy's address, for which a new listener would lead to the proxy itself."""
+    """A broker advertises the proxy's own address. It must not be replaced, or the proxy would connect to itself."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
@@ -316,7 +316,7 @@ def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_killed_process_leaves_a_readable_file(tmp_path: Path) -> None:
-    """Check that only complete gzip members are written, so that a killed process leaves a readable file."""
+    """Only complete gzip members may be written, so that the file of a killed process can be read."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
     while not (data := gzip.decompress(file.path.read_bytes())):
@@ -369,7 +369,7 @@ def test_file_on_a_full_disk_ends_with_a_complete_line_or_member(kind: str, open
             for _ in range(10):
                 process.stdin.write(piece)
                 process.stdin.flush()
-                time.sleep(0.6)  # longer than the delay after which lines are written together
+                time.sleep(0.6)  # long enough for the lines to be written
         assert process.wait() == 1
     with opened(path, "rb") as lines:
         found = [json.loads(line)["hex"] for line in lines]

@@ -28,7 +28,7 @@ def test_every_version_has_distinct_valid_seeds() -> None:
 
 
 def test_shapes_of_heartbeat_request_v4() -> None:
-    """Check the seeds of HeartbeatRequest v4: three compact strings (the last nullable), an int32, tagged fields."""
+    """The messages have three compact strings (the last one is nullable), an int32, and tagged fields."""
     made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
     assert made == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",
@@ -83,7 +83,7 @@ LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
 
 
 def test_dictionaries_follow_the_syntax_of_afl() -> None:
-    """Check AFL++'s syntax: a name, then quoted bytes, with two hex digits per escape and at most 128 bytes."""
+    """In AFL++'s syntax, a line has a name and quoted bytes, with two hex digits per escape and at most 128 bytes."""
     keys = [(kafka.registry.request(key), version) for key in kafka.ApiKey for version in (0, 1)]
     tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), keys=keys)
     lines = dictionary_text(tokens).splitlines()
@@ -107,4 +107,4 @@ def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None
             assert parcel.decode(message.encode(version), version) == message
     chosen = {message.content[0] for _, message in seeds(parcel, 2)}
     assert chosen == {"text", "goods", "flowers"}
-    assert "many" not in dict(seeds(parcel, 2))  # "many" would have three stops, two of them with the same key
+    assert "many" not in dict(seeds(parcel, 2))  # it would have three stops with only two different keys

@@ -31,7 +31,6 @@ def all_mutations() -> Iterator[Mutation]:
 
 
 def differences(made: Mutation, answer: str) -> Iterator[str]:
-    """Yield how Kafka's answer differs from what the mutation claims, or from tagwire's lenient reader."""
     if made.kind == "valid" and made.canonical and answer != made.data.hex():
         yield "is valid, and not written back"
     try:

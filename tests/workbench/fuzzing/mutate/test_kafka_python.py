@@ -1,4 +1,4 @@
-"""Check what docs/howto-fuzzing.md says about the kafka-python release that it names, if that is installed."""
+"""Check docs/howto-fuzzing.md's claims about a release of kafka-python, if this release is installed."""
 
 import re
 import sys

@@ -74,7 +74,7 @@ def decoded(made: Mutation, form: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_framed_inputs(name: str) -> None:
-    """Check that the bytes before the message stay valid. Error offsets must count from the start of the input."""
+    """The bytes before the message must stay valid, and offsets of errors must count from the start of the input."""
     form = FORMS[name]
     mutator, kinds = Mutator(kafka.registry, **form), Counter[str]()
     data = mutator.seed(Random(name))
@@ -120,7 +120,7 @@ GAUGE = {
 
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
-    """Check that closed enums, unique keys and unions stay valid in mutations, or are broken as claimed."""
+    """Mutations must keep closed enums, unique keys and unions valid, or break them as they claim."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     made = [mutation for one in each for mutation in mutations(*one, 60)]
