@@ -52,7 +52,7 @@ def refuse_unjudged(path: str, what: str) -> None:
 
 
 def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
-    """Return the findings with line and column, sorted by position. Only files with findings are parsed again."""
+    """Add lines and columns to the findings, and sort them by position. Only files with findings are parsed again."""
     from tagwire_generator.reading.positions import placed
 
     texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}

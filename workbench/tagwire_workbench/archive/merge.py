@@ -94,7 +94,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """Merge a range of the message, such as `flexibleVersions`. The spec that provides a version decides it."""
+        """Merge the two specs' ranges for a key of the message, such as `flexibleVersions`."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]

@@ -114,7 +114,7 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values, by key, that select the entries related to this one, such as its connection's."""
+        """Return filter values, by key, that select related entries, such as those of the same connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:

@@ -113,7 +113,7 @@ def value_strings(values: Iterable[Any]) -> list[str]:
 
 
 class FieldComparison(NamedTuple):
-    """A field of a message that occurs in both captures, and how each capture uses the field."""
+    """A field of a message that occurs in both captures, and how each capture uses it."""
 
     path: str
     a: int
@@ -133,7 +133,7 @@ class FieldComparison(NamedTuple):
 
 
 class MessageComparison(NamedTuple):
-    """A message in one or both captures."""
+    """A message that occurs in at least one of two captures."""
 
     name: str
     a: dict[int, int]

@@ -51,11 +51,11 @@ class Finding:
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return the finding with a position in a file."""
+        """Return a copy of the finding with a position in a file."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
     def graded(self, severity: DesignSeverity) -> "Finding":
-        """Return the finding with another severity."""
+        """Return a copy of the finding with another severity."""
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:

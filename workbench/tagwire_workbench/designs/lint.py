@@ -49,7 +49,7 @@ def _shown(versions: Versions) -> str:
 
 
 def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
-    """Yield a finding for each message without flexible versions if other messages of its kind have such versions."""
+    """Yield a finding for each message without flexible versions, if other messages of its kind have them."""
     flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
     for spec in specs:
         if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:

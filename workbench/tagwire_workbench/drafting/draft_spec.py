@@ -39,12 +39,12 @@ def first_flexible(spec: Spec) -> int:
 
 
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
-    """Return the spec with only the versions before `below`; None if there are none.
+    """Return the spec with only the versions before `below`; None if no version is left.
 
     By default, `below` is the first flexible version. It may be lower, because a request and its response must be cut
     at the same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
-    reached into the removed versions becomes open; a range that ended earlier is kept. A spec of the draft dialect is
-    returned unchanged.
+    extended into the removed versions becomes open-ended; a range that ended earlier is kept. A spec of the draft
+    dialect is returned unchanged.
     """
     if is_draft(spec):
         return dict(spec)

@@ -208,7 +208,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Return the first version to remove from each request and response, in which either of the two is flexible.
+    """Map requests and responses to their first version to remove, in which either of a pair is flexible.
 
     Raises SpecError if a request and its response have different versions.
     """
@@ -279,7 +279,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # not fields inside removed fields
+        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # only the outermost fields
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )

@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the text before and after the cursor of a new value, such as an opening and a closing quote."""
+    """Return the text to insert before and after the cursor for a new value, such as two quotes."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""

@@ -82,7 +82,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error that a change adds; None if it adds none. Errors are counted per rule."""
+    """Return the first error of a rule that is broken more often after a change than before; None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -126,7 +126,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix. If the prefix would end within a line ending, it ends before that."""
+    """Return the length of the common prefix, which must not split a line ending."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -63,7 +63,7 @@ def rule_text(rule_id: str) -> str:
 
 
 def _entry(entry: Value) -> str:
-    """Return a register entry as a list item."""
+    """Return a register entry as a Markdown list item."""
     reason = entry.get("deprecated")
     said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
     return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])
@@ -175,7 +175,7 @@ def _struct(names: SpecNames, text: str) -> str:
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
-    """Describe an object by its name, type, `about`, and all keys with short values."""
+    """Describe an object of a spec in Markdown: its name, type and `about`, and its other keys with simple values."""
     type = owner.word("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
     title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")

@@ -42,17 +42,17 @@ class TextPositions:
         self._problem_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def of_problem(self, line: int, column: int) -> int:
-        """Return the offset of a problem."""
+        """Return the offset of a problem's line and column."""
         start = self._problem_starts[min(max(line, 1), len(self._problem_starts)) - 1]
         return min(start + max(column, 1) - 1, len(self.text))
 
     def position(self, offset: int) -> Position:
-        """Return the position of an offset."""
+        """Return the editor position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of a position. A position within a character counts as the character's start."""
+        """Return the offset of an editor position. A position within a character counts as the character's start."""
         if position.line >= len(self._starts):
             return len(self.text)
         offset, left = self._starts[position.line], position.character

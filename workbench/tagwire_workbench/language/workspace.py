@@ -66,7 +66,7 @@ class Workspace:
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
-        """Set the content of a file to that in the editor, which may be unsaved."""
+        """Use the editor's content of a file, which may be unsaved, instead of the content on disk."""
         self._texts[path] = text
 
     def forget(self, path: Path) -> None:
@@ -74,7 +74,7 @@ class Workspace:
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a copy of the workspace with other content for some files, for trying out a change."""
+        """Return a copy of the workspace in which some files have other content, to try out a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)

@@ -132,7 +132,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor; for a file that is not open, only errors without a cause elsewhere."""
+        """Send a file's problems to the editor. For a closed file, send only errors that no other file causes."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

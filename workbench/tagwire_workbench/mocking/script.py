@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # only the pattern of tag numbers is left
+        case _:  # the only other rule is that tags are numbers
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
@@ -174,7 +174,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that stores the request values that the rule keeps, and returns the reply."""
+        """Return a function that answers a request: it stores the values to keep, and returns the reply."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

@@ -222,14 +222,14 @@ class _Going:
         self._begin = self._end = 0
 
     def add(self, begin: int, end: int) -> None:
-        """Send the incoming bytes from `begin` to `end`."""
+        """Queue the incoming bytes from `begin` to `end` for sending."""
         if begin != self._end:
             self._flush()
             self._begin = begin
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Send the first bytes of a frame, which end at position `end`. Some may have arrived with earlier bytes."""
+        """Queue the first bytes of a frame, which end at position `end`. Some may have arrived with earlier data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -237,7 +237,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Send bytes that are not a range of the incoming bytes."""
+        """Queue bytes that are not a range of the incoming bytes."""
         self._flush()
         self._parts += parts
 

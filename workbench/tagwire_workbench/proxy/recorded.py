@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it, so a response contains the servers' own addresses."""
+    """A frame as its sender sent it: a response has the addresses of the servers, not those of the proxy."""
 
     connection: int
     """Number of the connection, from 1."""

@@ -76,7 +76,7 @@ class _Listeners:
         self._sockets: list[socket.socket] = []
 
     def listen(self, server: Address, port: int = 0) -> Address:
-        """Listen for clients of a server, and return the address. Raises OSError if this fails."""
+        """Open a listener for clients of a server, and return the listener's address. Raises OSError if this fails."""
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -126,7 +126,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report only once that servers get no listener: a cluster may advertise thousands of servers repeatedly."""
+        """Report that a server gets no listener, but only once: a cluster may advertise thousands of servers."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")

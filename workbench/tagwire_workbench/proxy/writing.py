@@ -106,7 +106,7 @@ def _write(data: bytes) -> None:
         while rest:
             rest = rest[os.write(1, rest) :]
     except OSError:  # for example, the disk is full
-        with suppress(OSError):  # standard output can't be truncated
+        with suppress(OSError):  # for example, a pipe can't be truncated
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise

@@ -129,7 +129,7 @@ def answer_differences(
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal. In control batches, the times at which the server wrote them are ignored."""
+    """Return whether two values are equal. Times in control batches are ignored, because the server sets them."""
     if same(one, other) or not (isinstance(one, bytes) and isinstance(other, bytes)):
         return same(one, other)
     try:
@@ -146,7 +146,7 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether all errors in a response are retriable, and those in the recorded response are not."""
+    """Return whether a response has errors that are all retriable, unless the recorded response has, too."""
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # only group leaders, because partition leaders are numbers
+    "leader": "member",  # the leader of a group; the leader of a partition is a number
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
@@ -172,7 +172,7 @@ def _is_id(row: "FieldRow", value: object) -> bool:
 
 
 def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
-    """Yield the IDs in a struct and its nested structs, each with its kind."""
+    """Yield (kind, ID) for each ID in a struct and its nested structs. An example of a kind is "producer"."""
     for row in holder.FIELDS:
         value = getattr(holder, row.name)
         if _is_id(row, value):
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the ID of this kind in a struct. An epoch in the same struct belongs to this ID."""
+    """Return the struct's ID of this kind, such as its producer ID; None if it has none."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

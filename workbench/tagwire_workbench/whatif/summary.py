@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """The measures of one property of batches, such as the codec: one measure for each value of the property."""
+    """A table of the report: one measure for each value of a property of batches, such as the codec."""
 
     title: str
     rows: list[tuple[str, Measure]]
@@ -117,7 +117,7 @@ def _columns(title: str) -> tuple[Column, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return the table cells of a measure, without its name."""
+    """Return the table cells of a measure, without the first column."""
     return (
         str(measure.batches),
         str(measure.records),

@@ -53,7 +53,7 @@ SHAPES: Final = {
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield the name of a shape and a message of this shape, for each shape that gives different bytes.
+    """Yield (shape name, message) for each shape. Messages with the same bytes as an earlier one are skipped.
 
     Raises UnsupportedVersionError.
     """

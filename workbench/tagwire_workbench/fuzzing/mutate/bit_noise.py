@@ -18,7 +18,7 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
     """Return what was changed, the changed field's path, and the patch.
 
-    The patch is at one of the sites or, if there are none, at any position.
+    The patch changes one of the sites or, if there are none, any position.
     """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))

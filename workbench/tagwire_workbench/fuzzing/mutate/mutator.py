@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a mutation of `kind` "valid" or "invalid" of the input, or of a seed if the input has errors."""
+        """Return a valid or invalid mutation (depending on `kind`) of the input or, if it has errors, of a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))

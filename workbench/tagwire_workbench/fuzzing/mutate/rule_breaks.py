@@ -24,7 +24,7 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
 def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break a rule, and return the bytes and the broken rule. Return None if no site allows this."""
+    """Break a rule. Return the invalid bytes and the rule; None if the message has no place where this is possible."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) of each varint with which a site begins, such as a length, count or tag."""
+    """Return (start, end, error path) of each varint at the beginning of the site, such as a length, count or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]

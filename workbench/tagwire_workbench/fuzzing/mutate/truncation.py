@@ -36,7 +36,6 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
 
 
 def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the error if the cut is detected by the site itself, such as by its count; None if by an inner site."""
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":

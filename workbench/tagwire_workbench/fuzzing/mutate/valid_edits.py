@@ -60,7 +60,7 @@ _Change = tuple[str, Spliced]
 
 
 def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
-    """Edit a random site. Returns None if no site of the message can be edited."""
+    """Edit a random part of the message. Return None if no part can be edited."""
     places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
     for site in random.sample(places, min(len(places), _TRIES)):
         change = random.choice(_EDITS[site.kind])(read, site, random)
@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a site's value must not change: it determines how other bytes are read, or it is a unique key."""
+    """Return whether a value must not change: it determines how other bytes are read, or it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -80,7 +80,6 @@ def _is_fixed(site: Site) -> bool:
 
 
 def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
-    """Replace the bytes of a site. Return None if the new bytes are the same."""
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
@@ -92,7 +91,7 @@ def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
 
 
 def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
-    """Encode a new value of a field. The shape of the value is random."""
+    """Return the encoding of a random new value for a field."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
