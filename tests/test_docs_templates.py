@@ -51,7 +51,6 @@ def table(text: str, title: str) -> list[list[str]]:
 
 
 def shapes_of(module: ModuleType, step: str) -> dict[str, set[str]]:
-    """Return the shapes of a module's steps and their attributes: the keywords of all calls that create one."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == step:

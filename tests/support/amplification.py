@@ -84,7 +84,7 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """Return the peak memory of decoding one message from `data` in several ways, by their names."""
+    """Return {decoding mode: peak memory} for decoding one message from `data`."""
     with suppress(tagwire.DecodeError):
         cls.decode(data + b"x", version)  # imports modules and fills caches
     return {

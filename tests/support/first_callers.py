@@ -25,8 +25,6 @@ def call_of(name: str) -> Callable[[], object]:
 
 
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares a call of `call` with a new object of each of several message classes."""
-
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
         names = NAMES
@@ -45,8 +43,6 @@ def bytes_of(message: Any) -> bytes:
 
 
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares a call of `call` with each of several message classes and encoded messages."""
-
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
         names = NAMES
@@ -59,12 +55,11 @@ def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], 
 
 
 def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
-    """Return a function that prepares a call of `call` with a module, which each thread imports."""
     return lambda: lambda: call(import_module(module))
 
 
 def subclassed(message: Any) -> bytes:
-    """Use a new subclass of a message class, whose own methods another thread may be setting up at the same time."""
+    """Use a new subclass of a message class, whose methods another thread may be setting up at the same time."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)

@@ -1,10 +1,10 @@
 """Fuzz the native engine against the interpreter, guided by coverage of the interpreter.
 
-`make fuzz` runs this program with atheris for a minute. Compared are bytes, errors, traces, columns, JSON and objects.
+`make fuzz` runs this program with atheris for a minute. It compares bytes, errors, traces, columns, JSON and objects.
 Atheris watches the branches that the interpreter takes. The interpreter has a branch for every case that the engine
 must handle, so input that reaches a new branch is also new to the engine. The first two bytes choose a message version,
-and the remaining bytes are decoded as that version. The decoded message is then written as JSON, with or without an odd
-value, or its objects are compared, printed and copied. Input that begins with a brace is also read as JSON.
+and the remaining bytes are decoded as that version. The decoded message is then written as JSON, sometimes with an
+invalid value, or its objects are compared, printed and copied. Input that begins with a brace is also read as JSON.
 """
 
 import sys

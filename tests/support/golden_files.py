@@ -159,8 +159,7 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON lacks records, so the value is decoded from the bytes, and checked with the independent
-            # encoder.
+            # Kafka's JSON lacks records, so the value is decoded from the bytes. The independent encoder checks it.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)

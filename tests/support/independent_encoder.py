@@ -202,10 +202,10 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """Return a value with every field of the version set. No field has its default, and no two values are equal.
+    """Return a value with every field of the version set, none of them to its default.
 
-    Numbers count up from a pattern that shows their width (int8s wrap after 126). Arrays have two elements. Only
-    booleans are equal.
+    All values except booleans are distinct: numbers count up from a pattern that shows their width (int8s wrap after
+    126). Arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

@@ -29,7 +29,7 @@ class _Tuple(tuple[Any, ...]):
 
 
 class _HasBytes:
-    """An object with the attribute of a UUID, such as a UUID of another library."""
+    """An object that has an attribute `bytes`, like a UUID."""
 
     bytes = b"0123456789"
 

@@ -1,6 +1,6 @@
-"""Damage batches, and then correct their lengths and checksums, so that readers look inside.
+"""Damage batches, and then correct their lengths and checksums, so that readers don't reject them at once.
 
-Also make records with invalid or unusual attributes. With equal seeds, every run is the same.
+Also make records with invalid or unusual values. With equal seeds, every run is the same.
 """
 
 import struct

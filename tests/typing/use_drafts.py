@@ -1,4 +1,4 @@
-"""Check types in a draft's package and of a schema that is built at run time."""
+"""Check the types in a draft's package, and those of a schema that is built at run time."""
 
 from typing import assert_type
 

@@ -1,4 +1,4 @@
-"""Test columns with layouts that no message has: varints, rare lengths, arrays without a count, both draft readings.
+"""Test columns with layouts that no message has, such as varints and arrays without a count.
 
 Decoding and encoding are compared with the layout interpreter, on valid bytes and on all small changes to them.
 """

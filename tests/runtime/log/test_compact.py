@@ -326,7 +326,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -> None:
-    """Logs that Kafka's cleaner has compacted must not change, if no delete horizon has expired since."""
+    """Compacting a log again after Kafka's cleaner must change nothing, before any delete horizon expires."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

@@ -205,7 +205,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Build a batch with settings that readers accept and producers must not write."""
+    """Build a batch that readers accept, although producers must not write it."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

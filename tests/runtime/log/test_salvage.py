@@ -63,7 +63,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether the changed batch can be read and still fits between its neighbors."""
+    """Return whether the changed batch can be read, with offsets between those of its neighbors."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))

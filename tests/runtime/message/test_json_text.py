@@ -26,7 +26,7 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that makes a call with each engine, checks that the outcomes match, and returns one."""
+    """Return a function that makes a call with each engine, checks that the outcomes match, and returns the outcome."""
 
     def outcome(call: Callable[[], Any]) -> Any:
         try:

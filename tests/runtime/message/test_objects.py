@@ -42,7 +42,7 @@ def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
 
 class TestConstructing:
     def test_the_signature_is_the_text(self) -> None:
-        for _ in range(2):  # once more after an object was created, which must not change it
+        for _ in range(2):  # the signature must be the same after objects were created
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1

@@ -259,7 +259,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """An int subclass whose objects vary in size, which the engine can't create."""
+    """An int subclass whose objects have a variable size. The engine can't create such objects."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)

@@ -172,9 +172,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # batchLength itself is not counted. 9 bytes: epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta
-    # 1.
-    # More fields, up to 33 bytes: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
+    # After batchLength, 12 bytes: epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta 1.
+    # Then 21 bytes, 33 in total: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
     # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d.
     (
         "v3",
@@ -191,8 +190,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has attributes (13 bytes). No timestamp means -1: in unsigned 64 bits, nine times ff and 01 (8 bytes
-    # more).
+    # The record has attributes (13 bytes). No timestamp means -1: ten bytes (nine times ff, and 01) instead of 2.
     # The length is 33 + 8 + 13 = 54 = 36.
     (
         "v3",
