@@ -144,7 +144,7 @@ def _off_by_one(data: bytearray, at: int, random: Random) -> None:
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Insert a byte that marks a null or a present value, or replace a byte by it."""
+    """Insert a byte that may mark a null or a present value, or replace a byte by such a marker."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 

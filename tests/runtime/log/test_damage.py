@@ -116,7 +116,7 @@ def read(
 @pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
 def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
     expected = found(parts)
-    if zeros and parts[-1][1].endswith(b"junk"):  # preallocated zeros after damage are part of it
+    if zeros and parts[-1][1].endswith(b"junk"):  # zeros after damage count as part of the damage
         expected[-1] = (LOST, expected[-1][1], expected[-1][2] + zeros)
     assert read(b"".join(data for _, data in parts) + bytes(zeros)) == expected
 

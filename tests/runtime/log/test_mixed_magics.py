@@ -36,7 +36,6 @@ def records_of(folder: Path, format: Any) -> list[tuple[str, Record]]:
 
 @with_codecs
 def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
-    """Read the whole log, from several offsets, and without its last bytes. Also check its end offset."""
     expected = log_of(tmp_path / "t-0", mixture, codec)
     assert records_of(tmp_path / "t-0", mixture.named) == expected
     partition = log.Partition(tmp_path / "t-0")

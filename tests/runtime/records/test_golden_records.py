@@ -43,11 +43,11 @@ def batch(magic: int, **fields: Any) -> dict[str, Any]:
 INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
 
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
-    # size: crc 4 + magic 1 + attributes 1 + key 4 + 1 + value 4 + 2 = 17 = 11 in hexadecimal
+    # size: crc 4, magic 1, attributes 1, key 4 + 1, value 4 + 2; together 17 bytes (hex 11)
     ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
-    # size: crc 4 + magic 1 + attributes 1 + null key 4 + null value 4 = 14 = 0e
+    # size: crc 4, magic 1, attributes 1, null key 4, null value 4; together 14 bytes (hex 0e)
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
-    # size: 17 as in v0 + timestamp 8 = 25 = 19. The timestamp is 300 = 012c.
+    # size: 17 bytes as in v0, and a timestamp of 8 bytes; together 25 (hex 19). The timestamp 300 is hex 012c.
     (
         "v1",
         "key and value",
@@ -66,7 +66,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # size: 25 without headers + 4 for the header length + headers of 4 + 4 + 1 and 4 + 4 bytes (17 = 11) = 46 = 2e
+    # size: 25 without headers, 4 for the headers' length (17, hex 11), and headers of 9 and 8; together 46 (hex 2e)
     (
         "kip82-int",
         "headers",
@@ -74,7 +74,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x10, timestamp=300, headers=INT_HEADERS),
     ),
-    # Keys are unsigned, up to 0xffffffff. Two headers of 8 bytes each: 16 = 10.
+    # Keys are unsigned, up to 0xffffffff. Two headers of 8 bytes each take 16 bytes (hex 10).
     (
         "kip82-int",
         "key order",
@@ -109,8 +109,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
     # The header: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4.
-    # The message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3, so its length is 12 = 0c.
-    # The total size is 41 bytes of header, a length byte, and 12 bytes of message: 54 = 36.
+    # The message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3, so it has 12 bytes (hex 0c).
+    # The total size is 41 bytes of header, a length byte, and 12 bytes of message: 54 (hex 36).
     (
         "kip82-str",
         "a header",
@@ -127,7 +127,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # Bits 0 and 1 mark a null key and a null value. Then an empty key with a null value. Sizes: 3 + 1 and 4 + 1 bytes.
+    # Bit 0 marks a null key, bit 1 a null value. With its length byte, the first message takes 4 bytes, the second 5.
     (
         "kip82-str",
         "nulls",
@@ -156,7 +156,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         },
     ),
     # 49 bytes: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4.
-    # The record with attributes takes 12 bytes (zig-zag 18) after its length byte, so the length is 49 + 13 = 62 = 3e.
+    # The record with attributes takes 12 bytes (zig-zag 18) after its length byte, so batchLength is 49 + 13 = 62 (hex 3e).
     (
         "v2",
         "a record",
@@ -174,7 +174,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ),
     # After batchLength, 12 bytes: epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta 1.
     # Then 21 bytes, 33 in total: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
-    # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 = 2d.
+    # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 (hex 2d).
     (
         "v3",
         "a record",
@@ -182,7 +182,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # If the draft means zig-zag varints: 45 is zig-zag 5a, and 300 is zig-zag 600 = d8 04.
+    # If the draft means zig-zag varints: 45 is written as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -191,7 +191,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
     # The record has attributes (13 bytes). No timestamp means -1: ten bytes (nine times ff, and 01) instead of 2.
-    # The length is 33 + 8 + 13 = 54 = 36.
+    # The length is 33 + 8 + 13 = 54 (hex 36).
     (
         "v3",
         "attributes, no timestamp",
@@ -199,7 +199,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 is zig-zag 01, one byte less: 33 - 1 + 13 = 45 = zig-zag 5a.
+    # The timestamp -1 takes one byte (zig-zag 01) instead of two: 33 - 1 + 13 = 45, which is zig-zag 5a.
     (
         "v3-zigzag",
         "attributes, no timestamp",

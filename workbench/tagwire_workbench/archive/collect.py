@@ -159,7 +159,10 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a keyless spec is this message: same bytes, and one of the two names begins with the other."""
+    """Return whether a keyless spec is this message under another name.
+
+    This is so if the bytes are equal, and one of the names begins with the other.
+    """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)
@@ -183,7 +186,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each component, the releases that have specs of it. Some releases lack some artifacts."""
+    """Map each component to the releases that have specs of it, because some releases lack some artifacts."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

@@ -208,9 +208,10 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Map requests and responses to their first version to remove, in which either of a pair is flexible.
+    """Return the first version to remove, by the name of the request or response.
 
-    Raises SpecError if a request and its response have different versions.
+    This is the first version in which a request or its response is flexible. Raises SpecError if the two have different
+    versions.
     """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
