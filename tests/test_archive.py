@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# Finds a field name in a layout written as text: a type follows the name.
+# NAME matches a field name in a layout written as text: a type follows the name.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 

@@ -108,7 +108,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
 
 
 def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) -> bytes:
-    """Damage messages. If they are compressed, damage the messages in the wrapper, not the wrapper."""
+    """Damage messages. If they are compressed, damage the messages inside the wrapper."""
     if codec == "none":
         return b"".join(_resealed(_scrambled_body(each, random)) for each in _messages(data))
     header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)

@@ -55,7 +55,7 @@ def shown(spec: Spec) -> list[str]:
         ),
         # A field that no valid version has is dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
-        # A field's range changes only if it has to.
+        # A field's version range changes only if necessary.
         (data("2-3", field("A"), field("B", versions="2+")), data("0-2", field("A"), field("B", versions="2+")), "0-3",
          ["A int32 0+", "B int32 2+"]),
         (data("2-3", field("A", versions="2+")), data("1-2", field("A", versions="1+")), "1-3", ["A int32 1+"]),

@@ -93,7 +93,7 @@ def command(
 
 
 def _require_terminal(path: Path) -> None:
-    """Raise UsageError unless standard input, for keys, and standard error, for the screen, are terminals."""
+    """Raise UsageError unless standard input (for keys) and standard error (for the screen) are terminals."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
         raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

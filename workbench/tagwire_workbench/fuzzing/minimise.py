@@ -84,14 +84,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Remove or simplify parts of the input. Return whether this made it smaller or simpler."""
+        """Remove or simplify parts of the input. Return whether the input has changed."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input by candidates that keep the property, until none does. Return whether the input changed."""
+        """Repeatedly replace the input by a candidate that keeps the property. Return whether the input has changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -153,7 +153,7 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest, which takes less memory than the input when tested inputs are remembered."""
+    """Return a short digest of an input. Remembering digests takes less memory than remembering tested inputs."""
     return blake2b(data, digest_size=16).digest()
 
 

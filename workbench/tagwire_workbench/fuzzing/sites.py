@@ -64,7 +64,7 @@ class Site:
 
     @property
     def start(self) -> int:
-        """Offset in the input at which the site begins."""
+        """Offset in the input at which this part begins."""
         return self.begin + self.node.offset
 
     @property
@@ -73,7 +73,7 @@ class Site:
 
     @property
     def head(self) -> int:
-        """Offset in the input at which the site's content begins, after a count, a marker, or a tag and size."""
+        """Offset in the input at which the content of this part begins, after a count, a marker, or a tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property
@@ -82,7 +82,7 @@ class Site:
 
     @property
     def is_union(self) -> bool:
-        """Whether the site is a field of a union."""
+        """Whether this part is a field of a union."""
         struct = self.around[-1].struct if self.around else None
         if struct is None or self.item is None:
             return False
@@ -90,11 +90,11 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost enclosing site. The site of a whole message has none."""
+        """The innermost enclosing part. A whole message has none."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
-        """Yield this site and all sites inside it, in byte order."""
+        """Yield this part and all parts inside it, in byte order."""
         yield self
         for site in self.inner:
             yield from site.walk()
@@ -125,7 +125,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: Input) -> list[Site]:
-    """Return the sites of a header and a message. Record batches have none: changes would break their checksum."""
+    """Return the parts of a header and a message. Record batches have none: changes would break their checksum."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)

@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """In an object, where a comma is expected, return a slot for a key: the author may have omitted the comma."""
+    """Return `slot` or, if a comma is missing in an object, a slot for the key after the comma."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

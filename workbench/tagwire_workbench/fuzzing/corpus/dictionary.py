@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    For each message and version in `keys`, API key and version are also a token, because an input may begin with them.
-    If several tokens have the same bytes, only the first is returned.
+    `keys` lists (message, version) pairs whose API key and version are also a token, because inputs begin with them. If
+    several tokens have the same bytes, only the first is returned.
     """
     made: dict[bytes, str] = {}
     for cls, version in keys:

@@ -1,4 +1,4 @@
-"""The mutator, which turns an input and a random seed into another input with claims about it."""
+"""The mutator: it changes an input at random, and claims how a decoder must treat the result."""
 
 from __future__ import annotations
 

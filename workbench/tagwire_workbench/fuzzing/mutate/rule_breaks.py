@@ -1,8 +1,8 @@
 """Create invalid bytes with a known reason: they break one rule of the format, at a known position.
 
-For each rule, a function breaks the rule at a site and returns the path and offset at which a decoder can first detect
-the error. Counts and sizes around the site are adjusted, so that a decoder has no other reason to reject the bytes.
-Strict decoding by tagwire raises its error at this position.
+For each rule, a function breaks the rule in a part of the input (a `Site`), and returns the path and offset at which a
+decoder can first detect the error. Counts and sizes around this part are adjusted, so that a decoder has no other
+reason to reject the bytes. Strict decoding by tagwire raises its error at this position.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) of each varint at the beginning of the site, such as a length, count or tag."""
+    """Return (start, end, error path) of each varint at the start of a part: its length, count, or tag and size."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]

@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return (path, offset) of the error if the input ends at `cut`, inside this site; None if unpredictable."""
+    """Return (path, offset) of the error if the input ends at `cut`, inside `site`; None if it can't be predicted."""
     own = _own(read, site, cut)
     if own is not None:
         return own

@@ -1,8 +1,8 @@
 """Make unusual edits: the result is valid, but authors of decoders rarely see such input.
 
 Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
-tagged fields, and tagged fields with their default. An edit changes one site and adjusts the counts and sizes around
-it; it returns None if the site doesn't allow the edit.
+tagged fields, and tagged fields with their default. An edit changes one part of the input (a `Site`), and adjusts the
+counts and sizes around it. It returns None if this part doesn't allow the edit.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class Edit(NamedTuple):
-    """A description of an edit, the path of the edited site, and the edited input."""
+    """A description of an edit, the path of the edited part, and the edited input."""
 
     what: str
     path: str
