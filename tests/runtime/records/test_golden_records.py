@@ -156,7 +156,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         },
     ),
     # 49 bytes: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4.
-    # The record with attributes takes 12 bytes (zig-zag 18) after its length byte: batchLength is 49 + 13 = 62 (hex 3e).
+    # The record takes 12 bytes (zig-zag 18) after its length byte, so batchLength is 49 + 13 = 62 (hex 3e).
     (
         "v2",
         "a record",

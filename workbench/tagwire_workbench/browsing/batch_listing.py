@@ -1,4 +1,4 @@
-"""A listing of the batches in log segments. Only batch headers are read, and the records of the batch on the screen."""
+"""A listing of the batches in log segments. It is made from batch headers; records are read when a batch is shown."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence

@@ -56,7 +56,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = file.path.name  # the whole path would be too long for an error message in the title line
+        self._name = file.path.name  # the whole path would leave too little space for the error message
 
     @property
     def progress(self) -> float:
