@@ -62,7 +62,7 @@ def test_golden_produce_request_v3(draft: ModuleType, format: str) -> None:
         "0000 0003 00000007 0001 63"  # API key 0, version 3, correlation ID 7, client ID "c"
         "ffff 000003e8"  # acks -1, timeout 1000 ms
         "00000001 0001 74"  # 1 topic: "t"
-        "00000001 00000000" + with_size(format)  # 1 partition: 0, and its records
+        "00000001 00000000" + with_size(format)  # one partition: index 0, and its records
     )
     frame = draft.registry.decode_request(data)
     assert (frame.version, frame.message.acks, frame.message.timeout_ms) == (3, -1, 1000)
@@ -97,7 +97,7 @@ GOLDEN = [
     pytest.param(
         "ProduceResponse",
         "00000001 0001 74"  # 1 topic: "t"
-        "00000001 00000000 0003 0000000000000008 ffffffffffffffff"  # 1 partition: 0, error 3, offset 8, no append time
+        "00000001 00000000 0003 0000000000000008 ffffffffffffffff"  # one partition: index 0, error 3, offset 8, no append time
         "00000005",  # throttled for 5 ms
         {
             "responses": [
@@ -114,7 +114,7 @@ GOLDEN = [
         "FetchRequest",
         "ffffffff 000001f4 00000001"  # replica ID -1 (a consumer), max wait 500 ms, min bytes 1
         "00000001 0001 74"  # 1 topic: "t"
-        "00000001 00000000 0000000000000008 00100000",  # 1 partition: 0 from offset 8, at most 1 MiB
+        "00000001 00000000 0000000000000008 00100000",  # one partition: index 0, from offset 8, at most 1 MiB
         {
             "replicaId": -1,
             "maxWaitMs": 500,

@@ -209,7 +209,7 @@ def _deprecated_field(place: _Place) -> _Found:
 
 
 def _deprecated_struct(place: _Place) -> _Found:
-    """Find fields that are not deprecated although their struct or the enum member that is their default is."""
+    """Find fields that are not deprecated, but whose struct or default enum member is deprecated."""
     field, spec = place.field, place.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
