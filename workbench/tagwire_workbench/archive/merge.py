@@ -234,7 +234,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return `declared` if it includes `inside` and excludes `outside`, otherwise a new range that does."""
+    """Return a range that includes `inside` and excludes `outside`: `declared`, if possible, or a new range."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

@@ -32,7 +32,7 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether other specs may use this spec: it declares a register or shared struct.
+    """Return whether a spec declares something that other specs may use: a register or a shared struct.
 
     For speed, the source is searched and not parsed.
     """

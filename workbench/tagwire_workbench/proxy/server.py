@@ -138,7 +138,7 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server once, until it is reachable again, because clients retry many times a second."""
+        """Report an unreachable server only once until it is reachable again: clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
