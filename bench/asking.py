@@ -66,7 +66,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through the blocking client, `tagwire.connect`."""
+    """Yield a function that sends requests through tagwire's blocking client, `tagwire.connect`."""
     beat, fetch = requests_of_tagwire()
     with tagwire.connect(("127.0.0.1", port), messages.registry, "bench") as broker:
 
@@ -78,7 +78,7 @@ def blocking(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through the asyncio client, `tagwire.connect_async`."""
+    """Yield a function that sends requests through tagwire's asyncio client, `tagwire.connect_async`."""
     beat, fetch = requests_of_tagwire()
     with asyncio.Runner() as runner:
         connecting = tagwire.connect_async(("127.0.0.1", port), messages.registry, "bench")
@@ -88,7 +88,7 @@ def in_a_loop(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def requests_of_tagwire() -> tuple[Any, Any]:
-    """Return two requests: the first has a small response, the second a large one."""
+    """Return a pair of requests: one with a small response (Heartbeat), one with a large response (Fetch)."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=LARGE)
     fetch = messages.FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])])
     return messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), fetch

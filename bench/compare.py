@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _installed(revision: str) -> Path:
-    """Install a commit, or the working tree if `revision` is "", for this Python version. Return its folder."""
+    """Install a commit, or the working tree if `revision` is "". Return the installation's folder."""
     release = f"{sys.version_info.major}.{sys.version_info.minor}"
     if not revision:
         target = _BUILT / f"working-tree-{release}"
@@ -81,7 +81,7 @@ def _git(*arguments: str) -> str:
 
 
 def _install(source: Path, target: Path) -> None:
-    """Install with the native engine and this checkout's pinned requirements, so that both sides are built alike."""
+    """Install with the native engine and this checkout's pinned requirements, so that base and head are built alike."""
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")
     environment = {**os.environ, "TAGWIRE_BUILD": "require", "PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins}
@@ -104,7 +104,7 @@ def _worker(folder: Path) -> Iterator[Worker]:
 
 
 def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
-    """Return three strings: the time of the base, the time of the head, and the ratio of base to head."""
+    """Return the base's time, the head's time and their ratio, formatted for the table. An error replaces the ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):

@@ -1,4 +1,4 @@
-"""The content of the benchmark messages, as plain data that is the same for every library.
+"""The contents of the benchmark messages, as plain data from which every library builds its own objects.
 
 These are the messages that brokers and clients exchange most often, with the sizes found in a large cluster. Broker and
 partition numbers are small, as in real clusters; this matters because CPython preallocates the ints from -5 to 256.
@@ -39,7 +39,7 @@ class ApiVersions(NamedTuple):
 
 
 class Broker(NamedTuple):
-    """A broker of a cluster, in a MetadataResponse."""
+    """A broker in a MetadataResponse."""
 
     node_id: int
     host: str
@@ -48,7 +48,7 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """A partition of a topic, in a MetadataResponse."""
+    """A partition in a MetadataResponse."""
 
     error_code: int
     partition_index: int
@@ -60,7 +60,7 @@ class Partition(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic of a cluster, in a MetadataResponse."""
+    """A topic in a MetadataResponse."""
 
     error_code: int
     name: str
@@ -90,7 +90,7 @@ class Produce(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """A partition of a FetchResponse."""
+    """A partition in a FetchResponse."""
 
     partition_index: int
     error_code: int
@@ -112,7 +112,7 @@ class Fetch(NamedTuple):
 
 
 class CommittedPartition(NamedTuple):
-    """A partition of an OffsetCommitRequest."""
+    """A partition in an OffsetCommitRequest."""
 
     partition_index: int
     committed_offset: int
@@ -143,7 +143,9 @@ def api_versions() -> ApiVersions:
 
 
 def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Metadata:
-    """Return the MetadataResponse of a cluster: 20 brokers, 1,000 topics of 12 partitions, three replicas each."""
+    """Return the MetadataResponse of a cluster with 20 brokers and 1,000 topics of 12 partitions, on three replicas
+    each.
+    """
     random = Random(7)
     return Metadata(
         0,
@@ -164,7 +166,7 @@ def _topic(number: int, partitions: int, brokers: int, random: Random) -> Topic:
 
 
 def produce() -> Produce:
-    """Return a ProduceRequest for 10 topics of 10 partitions, with 1 KiB of records each."""
+    """Return a ProduceRequest for 10 topics of 10 partitions, with 1 KiB of records for each partition."""
     return Produce(None, -1, 30000, [(f"topic-{topic}", _batches()) for topic in range(_TOPICS)])
 
 
@@ -173,7 +175,7 @@ def _batches() -> list[tuple[int, bytes]]:
 
 
 def fetch() -> Fetch:
-    """Return a FetchResponse for 10 topics of 10 partitions, with 1 KiB of records each."""
+    """Return a FetchResponse for 10 topics of 10 partitions, with 1 KiB of records for each partition."""
     partitions = [
         FetchedPartition(index, 0, 100000 + index, 99990 + index, 10, None, -1, _RECORDS)
         for index in range(_PARTITIONS)
@@ -189,5 +191,5 @@ def offset_commit() -> OffsetCommit:
 
 
 def heartbeat() -> Heartbeat:
-    """Return a HeartbeatResponse, the smallest response; its time is mostly the overhead of a call."""
+    """Return a HeartbeatResponse, the smallest response. Its time is mostly the overhead of a call."""
     return Heartbeat(0, 0)

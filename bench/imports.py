@@ -61,7 +61,7 @@ for step in sys.argv[2:]:
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:
-    """Measure each library, and return one table row for each library and import step."""
+    """Return a row for each library and import step: the median CPU time and the number of loaded modules."""
     folders = _folders(_PACKAGES)
     runs: dict[str, list[list[tuple[float, int]]]] = {library: [] for library in _STEPS}
     with tempfile.TemporaryDirectory() as cache:
@@ -84,13 +84,13 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
 
 
 def _folders(packages: Iterable[str]) -> list[str]:
-    """Return the folders that contain the packages, in the order of the import path."""
+    """Return the folders to import these packages from, in the order of `sys.path`."""
     found = {str(Path(str(import_module(name).__file__)).parents[1]) for name in packages}
     return sorted(found, key=sys.path.index)
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """Run the steps in a new process. Return the CPU seconds and the number of loaded modules for each step."""
+    """Run Python statements, such as imports, in a new process. Return each one's CPU seconds and loaded module count."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

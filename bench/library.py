@@ -1,10 +1,10 @@
 """The interface that every benchmarked library implements: how to build, encode and decode the benchmark messages.
 
-Each library builds its messages from the same content, the way its users would. A library that lacks the benchmark's
-version of a message uses the closest version, which the results show. That version never means more work per message,
-and often means less.
+Each library builds its messages from the same contents, the way its users would. A library that doesn't have the
+benchmark's version of a message uses the closest version that it has, and the results show which. The closest version
+never means more work per message, and often means less.
 
-Other libraries are imported by name, so that these modules can be loaded and type-checked without them.
+The libraries are imported only when they are used, so these modules can be loaded and type-checked without them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ VERSIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One library's functions for one benchmark message."""
+    """The functions by which one library builds, encodes and decodes one benchmark message."""
 
     version: int | None
     """The message version; None if the library encodes the same content in a format of its own."""
@@ -57,5 +57,5 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of structs of `value`'s class; None if `value` isn't a struct."""
+        """Return a function that reads all fields of a struct of `value`'s class; None if `value` isn't a struct."""
         raise NotImplementedError

@@ -19,14 +19,14 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # works even if the package is not installed
+        return str(import_module("tagwire").__version__)  # works even if tagwire is imported without being installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields, including fields of other versions, which have their defaults."""
+        """Return a function that reads all fields, even fields that the message's version lacks (they hold defaults)."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 

@@ -1,5 +1,6 @@
-"""aiokafka's benchmark entries: schemas that are interpreted and return tuples. aiokafka has no flexible versions, so
-older versions of the messages are used.
+"""aiokafka's benchmark entries. Its schemas are interpreted at run time, and its messages are tuples.
+
+aiokafka has no flexible versions, so older versions of the messages are used.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ __all__ = ["AioKafka"]
 
 
 class AioKafka(Library):
-    """aiokafka, whose messages hold plain tuples."""
+    """aiokafka, whose messages are plain tuples."""
 
     name = "aiokafka"
 
@@ -29,7 +30,7 @@ class AioKafka(Library):
         }
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        if isinstance(value, tuple):  # structs in a message are tuples, arrays are lists
+        if isinstance(value, tuple):  # structs are tuples, and arrays are lists
             return tuple
         schema = getattr(value, "SCHEMA", None)
         return None if schema is None else attributes(schema.names)

@@ -1,5 +1,5 @@
-"""kafka-python's benchmark entries: classes made from JSON at run time, with a compiled encoder and decoder per
-version.
+"""kafka-python's benchmark entries. It creates classes from JSON at run time, and compiles an encoder and a decoder for
+each version.
 """
 
 from collections.abc import Callable, Mapping, Sequence

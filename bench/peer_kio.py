@@ -1,4 +1,6 @@
-"""kio's benchmark entries: frozen dataclasses for each version, decoded by a Rust extension, encoded by Python code."""
+"""kio's benchmark entries. Its messages are frozen dataclasses, one per version; a Rust extension decodes them, and
+Python code encodes them.
+"""
 
 import io
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,4 @@
-"""msgspec's benchmark entries: the same content as MessagePack arrays, in structs implemented in C. There are no
-versions.
-"""
+"""msgspec's benchmark entries: the same contents as MessagePack arrays, with structs implemented in C and no versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -14,7 +12,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """msgspec, whose structs are the fastest Python objects with fixed fields. Here they are encoded as MessagePack."""
+    """msgspec, whose structs are the fastest Python objects with fixed fields. They are encoded as MessagePack."""
 
     name = "msgspec"
 
@@ -37,7 +35,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # In lambdas like the other libraries, because the extra call takes as long as encoding a small message.
+        # The lambdas add a call, as for the other libraries: it takes as long as encoding a small message.
         return Contender(
             None,
             make,

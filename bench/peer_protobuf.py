@@ -1,7 +1,7 @@
-"""protobuf's benchmark entries: the same content in protobuf's own format, with its C library and without versions.
+"""protobuf's benchmark entries: the same contents in protobuf's own format, with its C library and without versions.
 
 protobuf creates the Python object for a field only when the field is accessed, so most of its decoding work happens
-when the fields are read. The descriptors are built here, so the comparison needs no compiler for .proto files.
+when the fields are read. The message types are defined here in Python, so no .proto compiler is needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +61,7 @@ class Protobuf(Library):
         return Contender(None, make, lambda message: message.SerializeToString(), lambda data: cls.FromString(data))
 
     def _class(self, shapes: Mapping[str, str]) -> Any:
-        """Build classes from shapes, strings of `field:type` items in field-number order. Return the last class."""
+        """Build the message classes that `shapes` defines as strings of `field:type` pairs. Return the last class."""
         file = self._descriptors.FileDescriptorProto(name=f"{list(shapes)[-1]}.proto", package="bench", syntax="proto3")
         for name, fields in shapes.items():
             message = file.message_type.add(name=name)

@@ -12,7 +12,7 @@ Table = list[tuple[str, ...]]
 
 
 def speed_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return a table of each library's time per call and, for all but tagwire, the ratio to tagwire's time."""
+    """Return a table of each library's time per call. All libraries but tagwire also get the ratio to tagwire's time."""
     names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:
@@ -37,7 +37,7 @@ def time_text(microseconds: float | None) -> str:
 
 
 def aligned(table: Table) -> str:
-    """Return a table as text, with aligned columns."""
+    """Format rows as a text table with aligned columns."""
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Measure how long each library takes to encode, decode, read and construct each message. All run in one process."""
+"""Measure how long each library takes to encode, decode, read and construct each message, all in one process."""
 
 from collections.abc import Callable, Iterable
 from statistics import median
@@ -46,9 +46,10 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that libraries encode the same version to the same bytes, and that each re-encodes what it decoded.
+    """Check that all libraries encode a message to the same bytes, and that these survive decoding and encoding.
 
-    Raises SystemExit if there is a difference.
+    Libraries that use another version of a message are only compared with themselves. Raises SystemExit for a
+    difference.
     """
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
@@ -80,7 +81,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return a function that performs an operation. Libraries without `gc=False` or views use their plain decoding."""
+    """Return the function to measure for an operation. A library without `gc=False` or views decodes as usual instead."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

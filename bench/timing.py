@@ -1,7 +1,7 @@
 """Timing on shared machines: CPU time of the thread, interleaved contenders, and medians and ratios with their spread.
 
 Wall time depends on the machine's load; CPU time mostly doesn't. Other influences (caches, clock rates) change slowly.
-So every round runs each contender once, in random order, and ratios compare times from the same round.
+So every round runs each contender once, in random order, and ratios compare only times from the same round.
 """
 
 import gc
@@ -15,7 +15,7 @@ __all__ = ["Ratio", "interleaved", "ratio"]
 
 
 class Ratio(NamedTuple):
-    """How many times longer one contender took than another: the median over the rounds, with the quartiles."""
+    """How many times longer one contender took than another: the median of the rounds, and the quartiles."""
 
     middle: float
     low: float
@@ -28,13 +28,13 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """For each name, return the CPU seconds per call in each round. Each call is repeated for about `seconds`."""
+    """Return, by name, the CPU seconds per call in each round. In a round, each function runs for about `seconds`."""
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # freezes the benchmark's own objects, so the collector ignores them; it stays on, as in an application
+    gc.freeze()  # the collector stays on, as in applications, but ignores the benchmark's own objects
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
@@ -44,7 +44,7 @@ def interleaved(
 
 
 def _calls(function: Callable[[], object], seconds: float) -> int:
-    function()  # imports and compiles everything that the first call needs, before the clock starts
+    function()  # do all imports and compilation that the first call triggers, before the clock starts
     return max(1, round(seconds / max(_once(function, 1), 1e-7)))
 
 
@@ -58,7 +58,7 @@ def _once(function: Callable[[], object], calls: int) -> float:
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """Return the ratio of another contender's time to tagwire's, computed for each round."""
+    """Return the ratio of another contender's time to tagwire's, from the ratios in each round."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     if len(ratios) < 2:
         return Ratio(*ratios, *ratios, *ratios)

@@ -1,8 +1,8 @@
 """Read a whole decoded message: every field of every struct, and every element of every array.
 
-Some libraries decode a message at once; others decode a field when it is accessed. A program that reads every field
-pays for both. The reader is made from a sample message and works alike for all libraries. It makes one C call per
-struct, so most of the measured time is the library's.
+Some libraries decode a whole message at once; others decode a field when it is accessed. A program that reads every
+field pays for both steps. The reader is built from a sample message and works in the same way for all libraries. It
+makes one C call per struct, so most of the measured time is the library's.
 """
 
 from collections import deque
@@ -17,14 +17,14 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that reads these attributes of a struct. Raises SystemExit for fewer than two names."""
+    """Return an attrgetter for these attributes. Raises SystemExit for fewer than two, as it returns no tuple then."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads everything in messages like `sample`; None if the sample is a single value."""
+    """Return a function that reads everything in messages shaped like `sample`; None if `sample` is a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
@@ -32,7 +32,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # reads the elements, which some libraries create on access
+        return tuple  # also reads the elements, which some libraries create only on access
     return lambda array: deque(map(element, array), 0)
 
 

@@ -1,7 +1,7 @@
 """Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
-A worker's error reaches the caller only as a string within a Spark error, so that string includes the condition, file,
-position and offset. Invalid arguments raise an error immediately, before a Spark job starts.
+A worker's error reaches the caller only as a string within a Spark error, so the string contains all details: the
+condition, file, position and offset. Invalid arguments raise an error immediately, before a Spark job starts.
 """
 
 import re
@@ -64,7 +64,7 @@ class PipelineError(PySparkException, TagwireError):
     """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so either can be caught."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # an error message with unencodable characters would kill the worker silently
+        self.text = encodable(text)  # a text that can't be encoded would kill the worker without an error
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 
@@ -83,7 +83,7 @@ class PipelineError(PySparkException, TagwireError):
 
 
 def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """Convert a tagwire error to a PipelineError. `malformed` is the condition to use for invalid bytes."""
+    """Convert a tagwire error to a PipelineError. `malformed` is the error condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
     condition = malformed
@@ -101,7 +101,7 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def unreadable(text: str, errno: int | None = None) -> PipelineError:
-    """Return the error for a file that can't be read but may exist; `errno` is the system's error number."""
+    """Return the error for a file that can't be read but may exist. `errno` is the operating system's error number."""
     code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
     return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
@@ -119,7 +119,7 @@ def loss(why: str) -> PipelineError:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Convert an error to the `_error` struct of a row: path, offset, reason."""
+    """Convert an error to the `_error` struct of a row: field path, byte offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}

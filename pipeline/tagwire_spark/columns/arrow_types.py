@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type in which a column of this type is passed to Spark."""
+    """Return the Arrow type to which a column of this type is converted for Spark."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -40,7 +40,6 @@ def spark_side(type: Any) -> Any:
 
 
 def _spark_value(type: Any) -> Any:
-    """Return the Arrow type in which values of this primitive type are passed to Spark."""
     if pa.types.is_fixed_size_binary(type):
         return pa.binary()
     if pa.types.is_uint64(type):
@@ -70,7 +69,7 @@ def spark_type(type: Any) -> DataType:
 
 
 def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the paths and types of fields for which Spark has no type."""
+    """Yield the path and type of each field for which Spark has no type."""
     if pa.types.is_nested(type):
         for index in range(type.num_fields):
             field = type.field(index)
@@ -96,7 +95,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether `spark_side` converts the data of a column of this type, rather than only renaming fields."""
+    """Return whether `spark_side` changes the values of a column of this type, not only field names or nullability."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -105,7 +104,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column whose Arrow schema is replaced by another type with the same buffers."""
+    """Exports the buffers of a column under another Arrow type with the same memory layout."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column
@@ -124,9 +123,9 @@ def in_type(column: Any, type: Any) -> Any:
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Merge a struct of `value` and `error` into one struct: the fields of `value`, plus a field `_error`.
+    """Convert structs of `value` and `error` to structs with the fields of `value` and a field `_error`.
 
-    The fields of `value` are null in rows with an error. `nulls` is the mask of null rows.
+    In rows with an error, the fields of `value` are null. `nulls` is a mask of the rows that become null as a whole.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]

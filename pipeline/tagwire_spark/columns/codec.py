@@ -49,7 +49,6 @@ def message_class(name: str, package: str) -> type[Message]:
 
 
 def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
-    """Replace the row number at the start of an error message with the name that `row_name` returns for that row."""
     if row_name is not None and error.row is not None:
         error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
@@ -67,7 +66,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
     """Return a mask of the rows with a message but a null version; None if there are no such rows.
 
-    Unless `permissive`, raises PipelineError for the first such row. If `permissive`, the caller makes these rows null.
+    Unless `permissive`, raises PipelineError for the first such row.
     """
     if not version.null_count:
         return None
@@ -79,13 +78,12 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
 
 
 def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
-    """Return the error for a row with a value that doesn't fit the target type."""
     place = row_name(row) if row_name is not None else f"row {row}"
     return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave out such rows.")
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Add the errors of rows whose values don't fit (`misfits`, by row number) to the error column."""
+    """Store misfits, given by row number, in the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -93,7 +91,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Set `reason` as the error of the rows that the mask selects, in a struct of `value` and `error`."""
+    """Set `reason` as the error in the rows that the mask selects. `pairs` are structs of `value` and `error`."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -117,7 +115,7 @@ class Decoding(NamedTuple):
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Decode a column of bytes to a column of structs. Raises PipelineError with the name of the failing row."""
+        """Decode a column of bytes to a column of structs. Raises PipelineError, which names the failing row."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -158,19 +156,19 @@ class Decoding(NamedTuple):
         return _struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
-        """`schema` with each field's documentation as its comment. Workers use the plain `schema`."""
+        """Return the schema with each field's documentation as its comment. Workers don't need the comments."""
         return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
-        """`schema` for a column without null messages: a field is NOT NULL unless the spec allows null in it."""
+        """The Spark type for a column without null messages: a field is NOT NULL unless the spec allows null in it."""
         return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
-    """The Arrow types of decoded structs. `strict` is for columns without nulls.
+    """The Arrow types of the decoded structs, for columns with and (in `strict`) without null messages.
 
-    `has_other_bytes` means that decoded columns must be cast before Spark accepts them.
+    With `has_other_bytes`, decoded columns must be cast before Spark accepts them.
     """
 
     type: Any
@@ -185,7 +183,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return a struct type, or an array-of-structs type, with each field's documentation as its comment."""
+    """Return a struct type (or an array of it) in which each field's documentation is the field's comment."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -220,7 +218,7 @@ def _types(wanted: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message and version to encode structs as, and the encoding options."""
+    """The message and version to which structs are encoded, and the encoding options."""
 
     name: str
     package: str
@@ -230,7 +228,7 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type that structs must have before they are encoded. Raises PipelineError."""
+        """The Arrow type that the encoder expects. Raises PipelineError."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
@@ -264,7 +262,6 @@ def _column_type(name: str, package: str, versions: tuple[int, ...]) -> Any:
 
 
 def _without_error(structs: Any) -> Any:
-    """Return the structs without the `_error` field that decoding added."""
     if not pa.types.is_struct(structs.type) or structs.type.get_field_index("_error") < 0:
         return structs
     kept = [
@@ -302,7 +299,7 @@ def encoding(message: str | type[Message], version: int | None, options: Any) ->
 
 
 def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
-    """Return the name and package of a message that was given as a class or by name."""
+    """Return the message's name and package. `message` is a class or a name."""
     if isinstance(message, str):
         return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
@@ -311,7 +308,7 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
 
 
 def _paths(fields: Any) -> tuple[str, ...]:
-    """Validate the requested field paths and return them. Raises PipelineError."""
+    """Check that the requested field paths are strings, and return them. Raises PipelineError."""
     if isinstance(fields, str):
         raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
     paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)
@@ -321,7 +318,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the versions that rows may have. Raises PipelineError if the message does not have one of them."""
+    """Return the versions that rows may have. Raises PipelineError if the message doesn't have these versions."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -1,8 +1,8 @@
-"""Convert columns between message types and Spark types that represent the same values differently.
+"""Convert columns between the types of messages and Spark's types for the same values.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
-timestamps have microsecond precision, so nanoseconds are rounded down, in either direction. A value that doesn't fit
-the other type is rejected.
+timestamps have microsecond precision, so values with a finer unit are rounded down, both from and to Spark. A value
+that doesn't fit the other type is rejected.
 """
 
 from collections.abc import Iterator
@@ -31,8 +31,8 @@ class Misfit(Exception):
 def message_side(given: Any, wanted: Any) -> Any:
     """Return the type to which a Spark column of type `given` is cast before it is encoded as type `wanted`.
 
-    Most types are returned unchanged, because the encoder converts them itself. Only decimals for uint64, and
-    timestamps and durations (which may have other units), are replaced.
+    The encoder converts most types itself, so these are returned unchanged. Only decimals for uint64, and timestamps
+    and durations (which may have other units), are replaced.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(wanted):
@@ -48,7 +48,7 @@ def message_side(given: Any, wanted: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Cast an array to another type with the same nesting. Raises Misfit for a value that doesn't fit the type."""
+    """Cast an array to another type with the same nesting. Raises Misfit if a value doesn't fit."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -56,7 +56,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            # `flatten` makes a field null where its struct is null.
+            # `flatten` makes the field null in rows where the struct is null.
             for column, field in zip(array.flatten(), type, strict=True)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
@@ -74,9 +74,9 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Cast an array to another type with the same nesting. Rows that don't fit become null.
+    """Cast an array to another type with the same nesting. Return it with the Misfit of each row that doesn't fit.
 
-    Also returns the Misfit of each such row, by row number.
+    Misfits are keyed by row number, and their rows become null.
     """
     try:
         return converted(array, type), {}
@@ -87,7 +87,9 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit the type, by bisection. There is at least one. Row numbers start at `first`."""
+    """Find the rows that don't fit the type, by bisection. There is at least one. `first` is the number of the first
+    row.
+    """
     if len(array) == 1:
         yield first, misfit
         return

@@ -37,7 +37,7 @@ def decode_messages(
 
     With `into=None`, each field of the message becomes a column. `keep` lists the other columns of the result, by
     default all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If
-    `keep` has the location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's
+    `keep` has location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's
     location. Raises PipelineError.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
@@ -59,9 +59,9 @@ def decode_messages(
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
-    """Select columns by name, and rename them to numbers. Raises PipelineError for missing or duplicate columns.
+    """Select columns by name, and rename each to its number. Raises PipelineError for missing or duplicate columns.
 
-    The columns are renamed because Spark's `mapInArrow` reads a dot in a column name as access to a field of a struct.
+    The columns are renamed because Spark's `mapInArrow` takes a dot in a column name for access to a struct field.
     """
     there = df.columns
     for name in names:
@@ -73,7 +73,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
-    """Return the function for `mapInArrow`. It decodes the first column, and finds the other columns by position."""
+    """Return the function that `mapInArrow` runs on workers. It decodes the first column of each Arrow batch."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
@@ -89,9 +89,9 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that describes a row in errors by its location columns, such as file and offset.
+    """Return a function that describes a row, by its location columns, for error messages; None if there are none.
 
-    Returns None if the batch has neither an offset nor a position column.
+    An offset or a position column is required, because the other columns don't identify a row.
     """
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
@@ -102,7 +102,7 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 def in_log_order(df: DataFrame) -> DataFrame:
     """Arrange a DataFrame's rows for a write to `kafka_log`: each partition in one task, in offset order.
 
-    This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, are already in order.
+    This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, are in order without it.
     """
     place = [name for name in ("topic", "partition") if name in df.columns]
     order = [*place, *(name for name in ("offset",) if name in df.columns)]

@@ -52,7 +52,7 @@ def from_message(
     """
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
-    # This cast doesn't change the data; it only adds comments to the fields.
+    # This cast only adds comments to the fields.
     return _decoder(wanted)(_column(data), *columns).cast(wanted.commented())
 
 
@@ -82,8 +82,8 @@ def schema_of_message(
 ) -> StructType:
     """Return the type of the structs that `from_message` returns for the same arguments.
 
-    Without a version, this is the type for a column of versions. Each field has its documentation as a comment. With
-    `nullable=False`, a field is NOT NULL if the spec never allows null. A read with such a schema is faster.
+    Without a version, return the type for a column of versions. Each field has its documentation as a comment. With
+    `nullable=False`, a field is NOT NULL if the spec never allows null; reading with such a schema is faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
     return schema
@@ -108,7 +108,7 @@ def from_message_udf(
     *,
     fields: Fields = None,
 ) -> "Callable[..., Column]":
-    """Return `from_message` for one message as a UDF, to be called on a column or registered for SQL.
+    """Return `from_message` for one message as a UDF, which can be called on columns or registered for SQL.
 
     Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
     """
@@ -118,12 +118,15 @@ def from_message_udf(
 def to_message_udf(
     messageName: "str | type[Message]", version: int | None = None, options: Options = None
 ) -> "Callable[..., Column]":
-    """Return `to_message` for one message as a UDF, as `from_message_udf` does. Raises PipelineError."""
+    """Return `to_message` for one message as a UDF, which can be called on columns or registered for SQL.
+
+    Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
+    """
     return _encoder(encoding(messageName, version, options))
 
 
 def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
-    """Return `from_record` for one log as a UDF. It takes a column and, optionally, the column of its keys.
+    """Return `from_record` for one log as a UDF. It takes a column of records and, optionally, a column of keys.
 
     Raises PipelineError.
     """
@@ -135,7 +138,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """Return the number and no column for a fixed version, or None and the column for a column of versions."""
+    """Split a version argument into its number (None for a column) and its columns (none for a number)."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
@@ -158,7 +161,7 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The signature of an SQL function. Spark allows any number of arguments in a call, so `check` counts them."""
+    """The signature of an SQL function. Spark doesn't check how many arguments a call has, so `check` does."""
 
     name: str
     required: tuple[str, ...]
@@ -177,13 +180,13 @@ class Call(NamedTuple):
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
     """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # Spark infers the kind of UDF from these type hints
+    def settled(*columns: pa.Array) -> pa.Array:  # Spark recognizes an Arrow UDF by these type hints
         call.check(len(columns))  # SQL calls may have any number of arguments
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # Any: the type stubs fix the number of arguments, but Spark accepts any number
+    make: Any = arrow_udf  # Any, because the type stubs fix the number of arguments, but Spark accepts any number
     made: Callable[..., Column] = make(settled, type)
 
     @wraps(made)  # copies the attributes that Spark needs to register a UDF

@@ -1,8 +1,8 @@
 """Find generated packages by name, whether installed or shipped with a job.
 
-`--py-files`, `addPyFile` and `addArtifacts` bring archives to the driver and to all executors. Spark adds the archives
-to the import path of UDFs, but not to that of the processes in which data sources plan, read and write. Those processes
-know only the folder that contains the archives, so this module searches that folder.
+`--py-files`, `addPyFile` and `addArtifacts` send archives to the driver and to all executors. Spark adds the archives
+to the import path of UDFs, but not to the import path of the processes in which data sources plan, read and write.
+Those processes know only the folder that contains the archives, so this module searches that folder.
 """
 
 import sys
@@ -20,7 +20,7 @@ _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
 
 
 def find_registry(package: str) -> Registry:
-    """Return the message registry of a generated package. Raises PipelineError for any other or missing package."""
+    """Return the message registry of a generated package. Raises PipelineError if the package is missing or has none."""
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
@@ -35,7 +35,7 @@ def find_registry(package: str) -> Registry:
 
 
 def _module(package: str) -> Any:
-    """Import a package that is installed or is in an archive shipped with the job. Raises ImportError."""
+    """Import a package, if necessary from an archive shipped with the job. Raises ImportError."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -48,13 +48,13 @@ def _module(package: str) -> Any:
 
 
 def _shipped() -> list[str]:
-    """Return the archives shipped with this job, newest first; empty outside of Spark."""
+    """Return the paths of the archives shipped with this job, newest first; empty outside of Spark."""
     try:
         from pyspark import SparkFiles  # some Spark Connect clients lack SparkFiles
 
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors
         return []
-    folders = (root, root.parent)  # the folder of a stream reader is a session folder within the job's folder
+    folders = (root, root.parent)  # in a stream reader, `root` is a session folder inside the job's folder
     found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
     return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

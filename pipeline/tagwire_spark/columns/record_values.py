@@ -21,7 +21,7 @@ _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa
 
 
 class RecordReading(NamedTuple):
-    """The log whose records are decoded, and the decoding options."""
+    """The options by which log records are decoded."""
 
     log: str
     package: str
@@ -43,7 +43,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # A null in the key column becomes b"", because without a key, the value itself would be decoded as a key.
+        # A null key becomes b"": without a key, `decode_record` would take the value for a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [

@@ -1,8 +1,8 @@
 """Check that the columns in a read's schema exist, and that NOT NULL columns contain no nulls.
 
 Spark trusts a source's schema: to build rows faster, it doesn't check NOT NULL columns for nulls. So a column declared
-NOT NULL must really have no nulls. Within a message, the spec determines which fields are NOT NULL, and a schema may be
-less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
+NOT NULL must really have no nulls. Inside a message, the spec determines which fields are NOT NULL, and a schema may
+only be less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from tagwire_spark.errors import PipelineError
 
 
 def check_requested_columns(source: str, requested: StructType, there: StructType) -> StructType:
-    """Return the requested columns with the source's spelling of their names. As elsewhere in Spark, case is ignored.
+    """Return the requested columns, with their names spelled as in the source. Case is ignored, as elsewhere in Spark.
 
-    Raises PipelineError for unknown columns, wrong types, and NOT NULL columns that may contain nulls.
+    Raises PipelineError for unknown columns, wrong types, and NOT NULL fields that may contain nulls.
     """
     types = {field.name: field.dataType for field in there}
     names = {name.lower(): name for name in types}
@@ -34,7 +34,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found not in (expected, f"{expected}_ntz"):  # timestamps without a time zone are taken as UTC
+        if found not in (expected, f"{expected}_ntz"):  # times without a time zone are read as UTC
             raise _unknown(f"Column {field.name}: expected {expected}, got {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
@@ -53,7 +53,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first part that may be null but is requested as NOT NULL; None if there is none."""
+    """Return the path of the first field or element that may be null but is requested as NOT NULL; None without one."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -64,7 +64,7 @@ def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
 
 
 def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
-    """Return the name, type and nullability of each field, element, key or value directly within a type."""
+    """Return the name, type and nullability of a struct's fields, an array's element, or a map's key and value."""
     if isinstance(type, StructType):
         return [(field.name, field.dataType, field.nullable) for field in type]
     if isinstance(type, ArrayType):
@@ -75,7 +75,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Return columns as an Arrow batch with this schema. `file_of` returns a row's file, for errors.
+    """Return an Arrow batch with this schema. `file_of` returns the file that a row comes from, for errors.
 
     Raises PipelineError for a null that the schema forbids.
     """
@@ -89,5 +89,5 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return a column in its declared type, which may allow nulls where the column's own type does not."""
+    """Return the column with the declared type, which may differ only in whether nulls are allowed."""
     return column if column.type.equals(type) else in_type(column, type)

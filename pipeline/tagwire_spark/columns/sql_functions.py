@@ -1,8 +1,8 @@
 """The SQL functions `from_message`, `to_message` and `from_record`, which `register` adds to a session.
 
-Spark determines the result type of a Python function before it sees an argument. So in SQL, `from_message` can't return
-the struct of the message that its second argument names. It returns JSON, as Kafka's own tools print it, for Spark's
-JSON functions. A function that returns one message's struct is registered separately:
+Spark determines the result type of a Python function before it sees the arguments. So in SQL, `from_message` can't
+return a struct, which depends on the message named in its second argument. It returns JSON, as Kafka's own tools print
+it, for Spark's JSON functions. A function that returns one message's struct is registered separately:
 
     spark.udf.register("from_heartbeat", from_message_udf("HeartbeatRequest", 4))
 """
@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values that share a message, version and options; `places` are their row numbers, for errors."""
+    """Encode values with the same message, version and options. `places` are their row numbers, for errors."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -149,7 +149,6 @@ def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | N
 
 
 def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
-    """Return the options of each row as pairs of name and value."""
     if column is None or pa.types.is_null(column.type):
         return [()] * rows
     if not pa.types.is_map(column.type):

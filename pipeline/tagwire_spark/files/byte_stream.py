@@ -1,4 +1,4 @@
-"""File objects for libraries such as gzip, Parquet and scapy. Remote files are read by ranges, without a local copy."""
+"""File objects for libraries such as gzip, Parquet and scapy. Remote files are read in ranges, without a local copy."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -29,7 +29,6 @@ class ByteStream(RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Move to a position and return it."""
         self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
         return self._position
 
@@ -60,7 +59,7 @@ def opened_stream(
 ) -> Generator[IO[bytes]]:
     """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
 
-    Raises OSError, LogPathError, and PipelineError if the file has changed since planning.
+    Raises OSError, LogPathError, and PipelineError if the file has changed since the read was planned.
     """
     if not is_remote(file):
         with Path(file).open("rb") as opened:

@@ -67,14 +67,14 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the Job with this ID. All runs of the same micro-batch use the same job ID."""
+    """Return the Job with this ID, in a log folder. All runs of the same micro-batch use the same job ID."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder. Raises PipelineError if it can't be created or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # a folder with an earlier commit is known to support commits
+    if "number" not in folder.done():  # a folder that has a commit supports commits
         folder.remove(begin(root, storage))
 
 
@@ -90,7 +90,7 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    With `is_begun`, raises PipelineError if the job is over. Otherwise, the job's folder is created if needed.
+    With `is_begun`, raises PipelineError if the job is over. Without it, creates the job's folder if needed.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -98,8 +98,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` receives the notes about micro-batches, inspects the folder, and returns the files to move. It returns None
-    if the job is already committed. If another job commits first, `change` is called again.
+    `change` receives the micro-batches noted in the last commit, inspects the folder, and returns the files to move. It
+    returns None if the job is already committed. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -122,7 +122,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes about micro-batches, by query, from the last finished commit in the job's folder."""
+    """Return the micro-batches noted in the manifest of the folder's last finished commit, by query."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -135,19 +135,19 @@ def abandon(job: Job) -> None:
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """Return the jobs that still have staging folders in a log folder."""
+    """Return the jobs that have staging folders in a log folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
 
 def contents_of(job: Job) -> list[Content]:
-    """Return the staged files and folders of a job. Raises PipelineError."""
+    """Return the size and age of each staged file and folder of a job. Raises PipelineError."""
     return _of(job).contents(job)
 
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Lock a local folder for writing during the block, after carrying out all earlier commits.
+    """Lock a local folder for writing during the block, after carrying out all pending commits.
 
     If the file system has no locks, the block runs without one. Raises PipelineError.
     """
@@ -156,7 +156,7 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out pending commits to a folder, after giving the processes that made them time to do so.
+    """Carry out a folder's pending commits. Their own processes get some time to do so first.
 
     Raises PipelineError.
     """
@@ -166,10 +166,10 @@ def settle(root: str, storage: StorageOptions) -> None:
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Lock a local folder for reading during the block, after carrying out all earlier commits.
+    """Lock a local folder for reading during the block, after carrying out all pending commits.
 
-    Raises PipelineError. If the file system has no locks and another process commits during the block, the condition is
-    KAFKA_LOG_CHANGED.
+    Raises PipelineError. On file systems without locks, another process may commit during the block; this raises a
+    PipelineError with the condition KAFKA_LOG_CHANGED.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -186,7 +186,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out pending commits to a folder and return the number of the last commit; 0 if there is none.
+    """Carry out a folder's pending commits, and return the number of the last commit; 0 if there is none.
 
     Raises PipelineError.
     """
@@ -200,10 +200,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading, and check that its last commit is still `number`, as `settled_number` returned it.
+    """Lock a folder for reading during the block, and then check that no commit was made after number `number`.
 
-    Raises PipelineError (KAFKA_LOG_CHANGED) if there is a new manifest or commit at the end of the block. So a folder
-    listed in the block never shows part of a later commit.
+    Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or commit at the end of the block. So a
+    listing made in the block never shows part of a later commit. `number` is from `settled_number`.
     """
     if not _has_commits(root, storage):
         yield
@@ -217,12 +217,12 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether `kafka_log` can commit to this folder's file system, so that the folder may have commits."""
+    """Return whether the folder may have commits, which its file system must support."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
 class _Pending(NamedTuple):
-    """A commit that has been claimed but not finished."""
+    """A commit that has claimed its number but is not finished."""
 
     folder: CommitFolder
     number: int
@@ -235,7 +235,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Start or resume a commit. Raises OSError, and PipelineError if the commit had to be undone."""
+    """Carry out the remaining steps of a commit. Raises OSError, and PipelineError if the commit had to be undone."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -247,14 +247,14 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # The process may have died after committing this job but before removing its staging folder.
+        # The last commit's process may have died before it removed the staging folder.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits: without locks, two could carry out the same commit."""
+    """Give other processes time to finish their commits. Without locks, two processes could carry out the same commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -264,7 +264,7 @@ def _wait_for_others(folder: CommitFolder) -> None:
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """Open a segment by the path or URL in the plan, to read the bytes from `start` up to `end`.
+    """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
 
     Raises LogPathError, and PipelineError if the file has changed since planning.
     """
@@ -283,7 +283,7 @@ def opened(
 def if_gone(error: PipelineError, file: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED if a planned file was removed, otherwise `error`.
 
-    If a local file's folder is missing as well, the worker may lack a mount, so `error` is more accurate.
+    If a local file's folder is missing as well, the worker may lack a mount, so `error` is returned.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

@@ -1,6 +1,6 @@
 """The operations on a log folder that commits need, for local folders and for object storage.
 
-`commit` works with either kind of folder. They differ in how they claim a commit number, and in how they move files and
+`commit` works with both kinds of folders. They differ in how they claim a commit number, and in how they move files and
 undo moves: local folders use links and renames (`local_commit`), object storage uses conditional puts and copies
 (`remote_commit`). All names are paths relative to the log folder, with `/`.
 """
@@ -23,7 +23,7 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 
 
 class Job(NamedTuple):
-    """A write to a log folder, with its ID."""
+    """A write to a log folder. It has an ID and its own staging folder."""
 
     root: str
     """Path or URL of the log folder."""
@@ -67,14 +67,14 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Put finished files where the driver looks for them: leave them in place, or upload them.
+        """Make finished files available to the driver: leave them in place if it can read them, otherwise upload them.
 
         Raises PipelineError, OSError.
         """
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Check, after the last file, that the job is still running. Raises PipelineError if the job is over."""
+        """Check that the job is still running. Call it after the last file. Raises PipelineError if the job is over."""
         self._to.end(self)
 
     def close(self) -> None:
@@ -102,8 +102,6 @@ class CommitFolder(ABC):
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
         """Hold the folder lock during the block. Yields whether the lock could be acquired."""
 
-    # ------------------------------------------------------------ jobs
-
     @abstractmethod
     def begin(self, job: Job) -> None:
         """Create the staging folder. Raises PipelineError if the folder doesn't support commits."""
@@ -114,28 +112,26 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Put files where the driver looks for them: paths relative to `top` become relative to the log folder."""
+        """Make finished files available to the driver. `top` is the local folder that stands for the log folder."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """Raise PipelineError if an attempt's job is over, and remove the attempt's files in that case."""
+        """If the attempt's job is over, remove the attempt's files and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
         """Remove the local files of an attempt, unless the driver reads them from there."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
-        """Remove a job's staged files as far as possible, ignoring errors."""
+        """Remove a job's staged files, ignoring errors."""
 
     @abstractmethod
     def jobs(self) -> list[str]:
-        """Return the IDs of the jobs that have files in the folder."""
+        """Return the IDs of the jobs that have staged files in the folder."""
 
     @abstractmethod
     def contents(self, job: Job) -> list[Content]:
-        """Return the staged files and folders of a job; empty if they were removed meanwhile."""
-
-    # ------------------------------------------------------------ files
+        """Return the sizes and ages of a job's staged files and folders; empty if they were removed meanwhile."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
@@ -147,13 +143,11 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path at which a staged file can be edited in place."""
-
-    # ------------------------------------------------------------ commits
+        """Yield a local path at which a staged file can be edited. The changes are stored after the block."""
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """Return the manifest of the last finished commit; empty if `_SUCCESS` is missing or from another program."""
+        """Return the manifest of the last finished commit; empty if `_SUCCESS` is missing or not from tagwire."""
 
     @abstractmethod
     def pending(self) -> list[int]:
@@ -161,19 +155,19 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the manifest of a pending commit; empty if another process has finished the commit meanwhile."""
+        """Return the manifest of a commit; empty if there is none, because the commit is finished or undone."""
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Claim this commit number for a job. Returns False if another job already has the number."""
+        """Claim this commit number for a job. Return False if another job already has the number."""
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError, before anything is changed, if one of the files can't be moved."""
+        """Check, before anything is changed, that all files can be moved. Raises PipelineError."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Carry out the remaining moves of a commit. Raises PipelineError if the commit had to be undone."""
+        """Carry out the remaining steps of a commit. Raises PipelineError if the commit had to be undone."""
 
 
 def manifest_name(number: int) -> str:
@@ -182,19 +176,19 @@ def manifest_name(number: int) -> str:
 
 
 def number_of(name: str) -> int | None:
-    """Return the commit number in a manifest's file name; None for any other name."""
+    """Return the commit number in a manifest's file name; None if the file is not a manifest."""
     found = _NUMBERED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def job_of_folder(name: str) -> str | None:
-    """Return the ID of the job whose staging folder has this name; None for any other name."""
+    """Return the job ID in the name of a staging folder; None if the folder is not a staging folder."""
     is_one = name.startswith(_PREFIX) and name.endswith(_WRITING)
     return name.removeprefix(_PREFIX).removesuffix(_WRITING) if is_one else None
 
 
 def in_staging(job: Job) -> str:
-    """Return the name of a new folder, within the job's staging folder, for one task attempt."""
+    """Return a new folder name for a task attempt, in the job's staging folder."""
     return f"{job.name}/{uuid4().hex}"
 
 
