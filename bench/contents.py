@@ -143,9 +143,7 @@ def api_versions() -> ApiVersions:
 
 
 def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Metadata:
-    """Return the MetadataResponse of a cluster with 20 brokers and 1,000 topics of 12 partitions, on three replicas
-    each.
-    """
+    """Return the MetadataResponse of a cluster: 20 brokers, and 1,000 topics of 12 partitions with three replicas."""
     random = Random(7)
     return Metadata(
         0,

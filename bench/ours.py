@@ -13,7 +13,7 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """tagwire as its users call it, with whichever engine is active."""
+    """tagwire as its users call it, with the engine that is active."""
 
     name = "tagwire"
 
@@ -26,7 +26,7 @@ class Tagwire(Library):
         return {name: self._contender(package.registry[name], version) for name, version in VERSIONS.items()}
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields, even fields that the message's version lacks (they hold defaults)."""
+        """Return a function that reads all fields, even those that the message's version lacks (they hold defaults)."""
         rows = getattr(value, "FIELDS", None)
         return None if rows is None else attributes([row.name for row in rows])
 

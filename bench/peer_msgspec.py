@@ -1,4 +1,4 @@
-"""msgspec's benchmark entries: the same contents as MessagePack arrays, with structs implemented in C and no versions."""
+"""msgspec's benchmark entries: the same contents as MessagePack arrays, with structs in C and no versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

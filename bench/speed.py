@@ -81,7 +81,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return the function to measure for an operation. A library without `gc=False` or views decodes as usual instead."""
+    """Return the function to measure for an operation. Libraries without `gc=False` or views decode as usual."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

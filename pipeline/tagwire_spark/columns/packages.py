@@ -20,7 +20,7 @@ _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
 
 
 def find_registry(package: str) -> Registry:
-    """Return the message registry of a generated package. Raises PipelineError if the package is missing or has none."""
+    """Return a generated package's message registry. Raises PipelineError if the package is missing or has none."""
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Access objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
+"""Access to the objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
 
-fsspec passes put conditions only to the S3 client, and can't return an object's ETag together with its bytes. This
-module adds conditional puts and reads with ETags.
+fsspec supports put conditions only through its S3 client, and can't return an object's ETag together with its bytes.
+This module adds conditional puts and reads with ETags.
 """
 
 import time
@@ -28,7 +28,7 @@ class ConditionalObjects:
         self._prefix = prefix
 
     def path(self, name: str) -> str:
-        """Return the full name of an object in the store."""
+        """Return the full name of an object, including the prefix."""
         return f"{self._prefix}/{name}"
 
     def get(self, name: str) -> bytes | None:
@@ -36,7 +36,7 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return an object's bytes and ETag from a single request; two Nones if the object doesn't exist."""
+        """Return an object's bytes and ETag, from a single request; (None, None) if the object doesn't exist."""
         bucket, key, _ = self.system.split_path(self.path(name))
         try:
             found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
@@ -62,19 +62,19 @@ class ConditionalObjects:
         return [*self.system.find(self.path(folder))]
 
     def put(self, name: str, data: bytes) -> None:
-        """Put an object, replacing any existing object."""
+        """Put an object, replacing any existing object with this name."""
         self.system.pipe_file(self.path(name), data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Put an object only if there is none with this name. Returns whether it was put."""
+        """Put an object only if no object has this name. Return whether it was put."""
         return self._put(name, data, IfNoneMatch="*")
 
     def replace(self, name: str, data: bytes, tag: str) -> bool:
-        """Replace an object only if it still has this ETag. Returns whether it was replaced."""
+        """Replace an object only if it still has this ETag. Return whether it was replaced."""
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object only if a condition holds, in one atomic request. Returns whether it was put."""
+        """Put an object only if a condition holds, in one atomic request. Return whether it was put."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -86,10 +86,10 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another put of the same object is in progress
+            time.sleep(0.2)  # another client is putting the same object
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
-        """Copy objects. Each pair contains the source name and the target name."""
+        """Copy objects, given as pairs of source name and target name."""
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
 
     def delete(self, name: str) -> None:
@@ -101,7 +101,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask` for each item, concurrently. All calls have ended when this returns or raises."""
+        """Call `ask` for each item, concurrently. Wait for all calls, even if one raises an error."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

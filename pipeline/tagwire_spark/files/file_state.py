@@ -1,8 +1,8 @@
 """Check that a file is unchanged since the driver planned a read.
 
-A task reads minutes after planning. By then, an overwrite or a broker's cleaner may have replaced the file, and the
-rows would mix old and new data. So a split includes the identity of its file: size, inode and modification time of a
-local file; size and ETag (or modification time) of a remote file. The last segment of a log may grow in the meantime.
+Minutes may pass before a task reads a file. By then, an overwrite or a broker's cleaner may have replaced the file, and
+the read would mix old and new rows. So a split includes the identity of its file: size, inode and modification time of
+a local file; size and ETag (or modification time) of a remote file. The last segment of a log may grow in the meantime.
 But `cp` and `rsync --inplace` overwrite a file and keep its inode, so a local file counts as grown only if its first
 and last planned bytes are unchanged.
 """
@@ -43,7 +43,7 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Return the state of an fsspec file from the dict that `info` or a listing returned."""
+    """Return the state of an fsspec file, from an entry of `info` or of a listing."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
@@ -64,14 +64,14 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Format a time or ETag uniformly, because `info` may return seconds where a listing returns a datetime."""
+    """Return a time or ETag as a string. `info` may return a time in seconds where a listing returns a datetime."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file changed since planning. If it may grow, it must still reach at least to `end`."""
+    """Raise PipelineError if a file changed since planning. A file that may grow must have at least `end` bytes."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -87,13 +87,16 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 
 
 def growing_state(data: FileBytes) -> FileState:
-    """Return the state of a local file that may grow, with checksums of both ends. Raises LogPathError."""
+    """Return the state of a local file that may grow, with checksums of its first and last bytes.
+
+    Raises LogPathError.
+    """
     state = state_of_status(data.status())
     return state._replace(ends=_ends(data, state.size))
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check a local file as `check_unchanged` does, and also that its first and last planned bytes are unchanged.
+    """Check that a local file is unchanged since planning. If it may grow, compare its first and last planned bytes.
 
     Raises PipelineError, LogPathError.
     """
@@ -107,7 +110,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return checksums of the first and the last bytes of the first `size` bytes of a file.
+    """Return two checksums: of the first and of the last bytes within a file's first `size` bytes.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
     truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.

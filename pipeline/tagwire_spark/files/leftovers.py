@@ -1,7 +1,7 @@
 """Find and remove files that writes and jobs left behind because their driver was killed.
 
-A folder that a killed write left behind looks like the folder of a running write. They can only be told apart by age:
-the time since anything in the folder was last written.
+The folder of a killed write looks like the folder of a running write. Only age distinguishes them: the time since
+anything in the folder was last written.
 """
 
 import re
@@ -32,7 +32,7 @@ class Leftover(NamedTuple):
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """Return leftover folders, which may include folders of writes that are still running. Raises PipelineError."""
+    """Return the hidden folders of writes in a log folder. Some writes may still be running. Raises PipelineError."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
@@ -44,7 +44,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden folders in which jobs build this output. The jobs may be running or killed."""
+    """Return the hidden folders in which jobs, running or killed, build this output."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
@@ -55,12 +55,9 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove the leftovers of other jobs in which nothing was written for `hours`.
-
-    The given job must already be committed.
-    """
+    """Remove the folders of other jobs in which nothing was written for `hours`. `job` must be committed already."""
     oldest = time.time() - 3600 * hours
-    # This job's write succeeded anyway, and the next write tries again to remove leftovers.
+    # The write has succeeded anyway, and the next write tries again to remove the leftovers.
     with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
@@ -68,7 +65,6 @@ def remove_leftovers(job: Job, hours: int) -> None:
 
 
 def _leftover(job: Job) -> Leftover | None:
-    """Return the leftover folder of a job; None if the folder was removed meanwhile."""
     found = contents_of(job)
     if not found:
         return None

@@ -2,9 +2,9 @@
 
 To commit, a writer creates a hard link whose name is the next number. Creating the link fails if another writer has
 taken the number, even on network file systems. When all files are in place, the link's source (a draft in the job's
-folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is renamed, and all files are moved back.
-Only one of these two renames can succeed. So two processes that carry out the same commit agree on the outcome, and the
-slower process can't move any more files.
+folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is renamed instead, and all files are moved
+back. Only one of these two renames can succeed. So two processes that carry out the same commit agree on the outcome,
+and the slower process can't move any more files.
 
 The number alone can't ensure this: a finished commit frees its number's name, and a slow writer may take that name
 before it notices that it is too late.
@@ -61,17 +61,13 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Convert OSError in the block to PipelineError."""
         try:
             yield
         except OSError as error:
             raise write_failure(self.root, error) from None
 
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock during the block, if the file system has locks."""
         return locked(self.path, shared=shared)
-
-    # ------------------------------------------------------------ jobs
 
     def begin(self, job: Job) -> None:
         """Create the staging folder. Raises PipelineError if the file system has no hard links."""
@@ -85,7 +81,6 @@ class LocalFolder(CommitFolder):
             raise
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create a folder for one task attempt in the job's staging folder."""
         folder = self.path / in_staging(job)
         try:
             folder.mkdir(parents=not is_begun)
@@ -94,44 +89,38 @@ class LocalFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Flush the files to disk. They are already in the staging folder, where the driver looks for them."""
+        """Only flush: the driver collects the files from the staging folder."""
         for file in files:
             on_disk(file)
         for folder in {file.parent for file in files}:
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: when a job is over, its folder is gone, so an attempt has nothing left to write to."""
+        """Do nothing: the folder of a finished job is gone, so writes of a late attempt have already failed."""
 
     def remove(self, job: Job) -> None:
-        """Remove the job's folder."""
         shutil.rmtree(job.folder, ignore_errors=True)
 
     def jobs(self) -> list[str]:
-        """Return the jobs whose staging folders exist."""
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the staging folder and everything below it. Tolerates files that the job removes at the same time."""
+        """Return the size and age of the staging folder and everything in it, except files that disappear meanwhile."""
         found: list[Content] = []
-        for folder, _, files in os.walk(job.folder):  # unlike `rglob`, os.walk tolerates files that disappear
+        for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):
                 with suppress(OSError):
                     status = path.stat()
                     found.append((None if path.is_dir() else status.st_size, status.st_mtime))
         return found
 
-    # ------------------------------------------------------------ files
-
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file; None if it doesn't exist."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
             return None
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Write a file to the job's staging folder."""
         with self.refused():
             (job.folder / name).write_text(data.decode())
         return f"{job.name}/{name}"
@@ -142,10 +131,7 @@ class LocalFolder(CommitFolder):
         yield self.path / name
         on_disk(self.path / name)
 
-    # ------------------------------------------------------------ commits
-
     def done(self) -> dict[str, Any]:
-        """Return the manifest in `_SUCCESS`; empty if there is none."""
         try:
             found = json.loads((self.path / DONE).read_text())
         except (OSError, ValueError):
@@ -155,14 +141,13 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        A manifest whose number is already finished was written by a process that was too late. It is ignored.
+        Manifests with a finished number are ignored: their writers were too late.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
         return [number for number in sorted(found) if number > done]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the manifest of an unfinished commit; empty if there is no such file."""
         manifest = self._manifest(number)
         try:
             found: dict[str, Any] = json.loads(manifest.read_text())
@@ -185,9 +170,9 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # if the job is this one, the link succeeded and only the reply was lost
+            if claimed.get("job") != job.id:  # for the same job, the link succeeded, and only the reply was lost
                 return False
-        # Too late: the number belongs to a finished commit.
+        # This process was too late, because the number belongs to a finished commit.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -197,15 +182,16 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise an error if a file to move is missing, or if its target can't be written.
+        """Check that all files can be moved. Raises OSError.
 
-        The target must not be a folder, and must be writable and on the same file system.
+        All sources must exist. Targets must be files in writable folders, on the same file system as the staging
+        folder.
         """
         root = self.path
-        job.folder.mkdir(exist_ok=True)  # the tasks of a micro-batch without rows create no folder
+        job.folder.mkdir(exist_ok=True)  # no task has created the folder if a micro-batch has no rows
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # fails if the task wrote to a mount that the driver doesn't have
+            (root / source).stat()  # fails if the task wrote to a mount that the driver lacks
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -220,7 +206,8 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Checked after reading the manifest, because a slow writer may reuse the number.
+        # Check this after reading the manifest: if the commit is over, a slow writer may have put its own manifest
+        # there.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
@@ -235,7 +222,7 @@ class LocalFolder(CommitFolder):
             was_undone = _is_undone(draft)
             if not self._undone(number, change):
                 if not self._is_done(number) and self.manifest(number) == change:
-                    raise  # the job's folder was deleted
+                    raise  # someone has deleted the job's folder
                 return
             if not was_undone:
                 if is_own:
@@ -252,7 +239,7 @@ class LocalFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
-        """Undo a commit unless it is finished. Returns whether it was undone. Raises PipelineError."""
+        """Undo a commit unless it is finished. Return whether it was undone. Raises PipelineError."""
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):
@@ -262,7 +249,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # otherwise the number now belongs to another job
+            if self.manifest(number) == change:  # otherwise, another job has taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
@@ -276,25 +263,24 @@ class LocalFolder(CommitFolder):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Return the error for a commit that another process has undone, after removing the job's renamed folder."""
+        """Remove the renamed folder of a commit that another process has undone, and return the error to raise."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root}: can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        """Return whether this commit, or a later commit, is finished."""
+        """Return whether this commit or a later commit is finished."""
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 
     def _manifests(self) -> dict[int, Path]:
-        """Return the manifest files in the folder, by commit number."""
         found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
         self._found.update(found)
         return found
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError, which explains that the commit is valid nevertheless."""
+        """Convert an OSError in the block to a PipelineError that says that the commit is valid nevertheless."""
         try:
             yield
         except OSError as error:
@@ -306,7 +292,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Create a hard link to a file. Raises FileExistsError if the name exists; OSError, PipelineError."""
+        """Create a hard link `name` to `file`. Raises FileExistsError if `name` exists; OSError, PipelineError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:
@@ -319,7 +305,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move the files to be removed into the staging folder, and the new files into place. Raises OSError."""
+    """Move the files to be removed to the staging folder, and the new files to their targets. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -329,14 +315,14 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes the partition folder only if it is now empty
+        with suppress(OSError):  # fails unless the partition folder is now empty
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Move a file unless it is already moved, by this process or another. Raises OSError."""
+    """Move a file unless this or another process has already moved it. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
@@ -346,7 +332,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the name that a staging folder gets when its commit is undone. The suffix stays the same."""
+    """Return the name that a staging folder is given when its commit is undone."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -356,9 +342,9 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Move all files of a commit back to their original places. Raises OSError."""
+    """Move a commit's files back to where they were before it. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # another process has moved all files back, so the targets may belong to later commits
+    if not undone.exists():  # another process has moved all files back, and later commits may use the targets
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -369,21 +355,21 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # removes folders created for this commit; fails for folders that contain other files
+        with suppress(OSError):  # fails if the folder existed before the commit, with other files
             folder.rmdir()
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
-    """Return the folders that a commit changes, apart from the log folder itself."""
+    """Return the partition folders whose files a commit changes."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
 
 
-# The lock is on the folder itself, so no lock file is left behind, and the lock ends with its process.
-# Even on file systems without locks, commits remain correct.
+# The lock is on the folder itself, so there is no lock file to leave behind, and the system releases the lock when the
+# process ends. Commits don't depend on it, so they are also safe on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock during the block; if `shared`, other readers may hold it too. Yields whether it is held."""
+    """Hold the folder lock during the block; a shared lock excludes only writers. Yield whether the lock is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

@@ -8,10 +8,10 @@ Object storage has no links, renames, moves or locks. But a put can require that
 3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it: this decides that the commit is done.
 4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
-Another process may repeat each step, even concurrently, because staged objects are kept until the end. If step 2 fails,
-`_SUCCESS` is replaced by a copy that only adds the number and job of the undone commit: this decides that the commit is
-undone. The staged objects are then deleted first, so that no other process can copy them; then their copies are
-deleted, and last the manifest. Objects that existed before the commit are still untouched at that point.
+Any process may repeat any step, even concurrently, because staged objects are kept until the end. If step 2 fails,
+`_SUCCESS` is replaced by its old content plus the number and job of the undone commit: this decides that the commit is
+undone. Then the staged objects are deleted, so that no other process can copy them; then their copies, and last the
+manifest. At that point, objects that existed before the commit are still untouched.
 
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
@@ -74,7 +74,6 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def refused(self) -> Generator[None]:
-        """Convert all errors of the storage client to PipelineError, with secrets removed."""
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
 
@@ -83,10 +82,8 @@ class RemoteFolder(CommitFolder):
         """Yield False, because object storage has no locks."""
         yield False
 
-    # ------------------------------------------------------------ jobs
-
     def begin(self, job: Job) -> None:
-        """Put the object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
+        """Put an object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
         first = f"{job.name}/first"
         self._objects.put(first, b"1")
         try:
@@ -104,7 +101,6 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create a local folder for one task attempt. Its files are uploaded once they are complete."""
         with self.refused():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
@@ -113,7 +109,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload finished files and delete them locally, so that the worker's disk needn't hold the whole attempt."""
+        """Upload the files, and delete the local copies, so that the disk never has to hold a whole attempt."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -121,50 +117,43 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """Raise PipelineError if the attempt's job is over, and remove the job's objects in that case."""
+        """If the job is over, remove its objects, including those of this attempt, and raise PipelineError."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
                 raise too_late(attempt.job)
 
     def close(self, attempt: Attempt) -> None:
-        """Remove the attempt's local folder."""
         shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
 
     def remove(self, job: Job) -> None:
-        """Delete all objects below the job's folder, starting with the object that marks the job as active."""
-        with suppress(Exception):  # client errors are ignored, because readers don't see leftover objects
+        """Delete the job's objects, starting with the object that marks the job as active."""
+        with suppress(Exception):  # errors don't matter, because readers ignore leftover objects
             self._objects.delete(f"{job.name}/{_BEGUN}")
             self._objects.delete_all(self._objects.listed(job.name))
 
     def jobs(self) -> list[str]:
-        """Return the jobs that have staging folders below the prefix."""
         with self.refused():
             return [job for name in self._objects.level() if (job := job_of_folder(name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the objects below the job's folder."""
         with self.refused():
             self._system.invalidate_cache()
             found = self._system.find(self._objects.path(job.name), detail=True).values()
         return [(int(each["size"] or 0), (modified_at(each) or time.time_ns()) / 1e9) for each in found]
 
-    # ------------------------------------------------------------ files
-
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of an object; None if it doesn't exist."""
         with self.refused():
             return self._objects.get(name)
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        """Put an object below the job's staging folder."""
         with self.refused():
             self._objects.put(f"{job.name}/{name}", data)
         return f"{job.name}/{name}"
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield a local copy of an object, and upload it after the block."""
+        """Yield the path of a local copy, which is uploaded after the block."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
@@ -173,17 +162,14 @@ class RemoteFolder(CommitFolder):
             with self.refused():
                 self._system.put_file(str(path), self._objects.path(name))
 
-    # ------------------------------------------------------------ commits
-
     def done(self) -> dict[str, Any]:
-        """Return the manifest in `_SUCCESS`; empty if there is none."""
         with self.refused():
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers that have a manifest, even if the commit's outcome is already decided.
+        """Return the numbers that have a manifest, even if it is already decided whether the commit is done or undone.
 
-        Numbers that another job has already used are left out.
+        Manifests of writers that were too late are left out.
         """
         with self.refused():
             found = sorted(
@@ -197,7 +183,6 @@ class RemoteFolder(CommitFolder):
             ]
 
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the manifest with this number; empty if there is no such object."""
         found = self.read(manifest_name(number))
         try:
             return dict(json.loads(found)) if found is not None else {}
@@ -206,7 +191,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number if the number is still free."""
+        """Put the manifest under its number, if the number is still free."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -237,7 +222,7 @@ class RemoteFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Carry out the remaining copies and deletions of a commit. Another process may do this at the same time.
 
-        If another process's commit has to be undone, this removes all of its objects and raises no error.
+        If this undoes another process's commit, it raises no error.
         """
         try:
             change = self.manifest(number)
@@ -248,7 +233,7 @@ class RemoteFolder(CommitFolder):
             raise failure
 
     def _carry_out(self, number: int, change: Mapping[str, Any]) -> Exception | None:
-        """Finish a commit and return None; if that fails, undo it and return the reason."""
+        """Finish a commit. If that fails, undo the commit and return the reason; otherwise return None."""
         outcome, failure = self._decided(number, change)
         if outcome == "undone":
             self._undo(number, change)
@@ -257,12 +242,12 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # otherwise another process has already finished the commit
+            if self._is_there(number):  # otherwise, another process has finished the commit
                 raise
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Decide the outcome of a commit if it is still open. Returns the outcome, and the error if it is undone."""
+        """Decide whether an open commit is done or undone. Return the outcome and, if it is undone, the error."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -286,7 +271,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise the commit is over, and these objects may belong to later commits
+        if self._is_there(number):  # otherwise, the commit is over, and later commits may use the objects
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -302,16 +287,14 @@ class RemoteFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _unfinished(self, error: Exception) -> PipelineError:
-        """Return the error for an incomplete commit, which a later read or write completes or undoes."""
+        """Return the error for an incomplete commit, which the next read or write will finish or undo."""
         cause = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
         text = f"{self._shown}: a write is committed, but not all of its files could be put in place: {cause}. The next"
         text += " write, or read with write permission, finishes or undoes it; check then whether its rows exist."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
-    # ------------------------------------------------------------ state of the commit
-
     def _done(self) -> tuple[dict[str, Any], str | None]:
-        """Return the manifest in `_SUCCESS`, and the object's ETag."""
+        """Return the manifest in `_SUCCESS`, and the ETag of that object."""
         data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")
@@ -326,7 +309,7 @@ class RemoteFolder(CommitFolder):
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
     """Return the state of a commit: open, done, undone, or too late.
 
-    A commit is too late if another commit has already used its number or a later number.
+    A commit is too late if another commit has already taken its number or a later number.
     """
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"

@@ -1,8 +1,8 @@
-"""Read a remote file by ranges, without a local copy.
+"""Read a remote file in ranges, without a local copy.
 
-A split is read sequentially, so its blocks are fetched ahead of the reader. The first blocks are small, since a reader
-may stop early. Index entries, and batch headers before a split, are read in small pieces, because a reader that skips
-from position to position needs only a few bytes at each (`tagwire.log.file_bytes`).
+A split is read sequentially, so blocks are fetched ahead of the reader. The first blocks are small, since a reader may
+stop early. Index entries, and batch headers before a split, are read in small ranges, because a reader that skips from
+position to position needs only a few bytes at each (`tagwire.log.file_bytes`).
 
 All ranges must come from the version of the file that the driver saw during planning. S3 checks this itself, because
 each request includes the ETag. For other stores, the file's state is compared once, when the file is opened.
@@ -40,7 +40,7 @@ _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file that may grow but must not otherwise change after planning. Raises PipelineError."""
+    """An fsspec file, which may not change after planning, except perhaps by growing. Raises PipelineError."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is unchanged since planning, unless each request checks this. Raises PipelineError."""
+        """Check that the file is unchanged since planning, unless every request checks that. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
@@ -77,14 +77,14 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Fetch a range of bytes with one request. Raises any error of the file system's library."""
+        """Return a range of bytes from one request. Raises any error of the file system's library."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # the ETag condition failed: the file has changed, but may only have grown
+            if error.errno == EINVAL:  # the ETag differs: the file has changed, perhaps only by growing
                 self._check()
             raise
         if len(found) < end - start:
@@ -102,7 +102,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Check that the file is unchanged since planning. If the file has only grown, store its new state.
+        """Check that the file is unchanged since planning. If the file has grown, store its new state.
 
         Raises PipelineError, LogPathError.
         """
@@ -129,7 +129,7 @@ class GoneError(LogPathError):
 
 
 class _Block(NamedTuple):
-    """A block of bytes that has been fetched or is being fetched."""
+    """A range of bytes that was requested ahead of the reader."""
 
     start: int
     end: int
@@ -171,20 +171,20 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, or fewer at the end of the file.
 
-        It returns more than that if the bytes are being fetched ahead anyway. Raises PipelineError.
+        More bytes are returned if they are being fetched ahead anyway. Raises PipelineError.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the block that contains a position, or None if none does, and start fetching the next blocks."""
+        """Return the prefetched block that contains a position, or None, and start to fetch the next blocks."""
         blocks = self._blocks
-        # Keeps the block before `position`, where a batch may begin.
+        # Keep the block before `position`, because a batch may begin in it.
         while len(blocks) > 1 and blocks[1].end <= position:
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
-            self._next = position  # skips the bytes that the reader didn't request
+            self._next = position  # don't fetch bytes that the reader has skipped
             self._begin_next()
         ahead = 0 if self._pool is None else _AHEAD
         while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:

@@ -1,8 +1,7 @@
 """Partitions and segments in remote file systems, for planning.
 
-The listing of a remote log is mirrored as a local tree of empty files with the same names, so the code for local logs
-also works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and whole
-small files.
+A local tree of empty files mirrors the listing of a remote log, with the same names, so the code for local logs also
+works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and small files.
 """
 
 from collections.abc import Generator, Mapping
@@ -47,18 +46,21 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def opened(self) -> Generator[FileBytes]:
-        """Yield the segment's bytes up to `end`. They are read by ranges."""
+        """Yield the segment's bytes up to `end`, which are fetched in ranges."""
         with self._location.opened(self.path) as data:
             data.end_at(self.end)
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Download the segment, or a file next to it, in pieces. Raises OSError, PipelineError, LogPathError."""
+        """Download the segment, or a file next to it, in several ranges.
+
+        Raises OSError, PipelineError, LogPathError.
+        """
         self._location.copy(path, target)
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """Yield the entries of one of the segment's indexes. They are read by ranges."""
+        """Yield the entries of one of the segment's indexes, which are fetched in ranges."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property
@@ -69,7 +71,7 @@ class RemoteSegment(Segment):
 
 
 class RemotePartition(Partition):
-    """A remote partition folder. Checkpoints and indexes are fetched when a property first needs them."""
+    """A remote partition folder. Each checkpoint or index file is fetched when a property first needs it."""
 
     def __init__(self, path: Path, location: "Location") -> None:
         super().__init__(path)
@@ -104,12 +106,11 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
-# Detect listings of object storage that may show part of a commit.
-#
-# Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
-# While a commit copies objects, there is a manifest in its log folder. Afterwards, `_SUCCESS` is a different object.
-# If a listing shows no manifest, and `_SUCCESS` is still the same object afterwards, it shows no part of a commit.
-# This is checked if `kafka_log` has written to the listed folder, or if the listing took several requests.
+# Detect listings of object storage that may show part of a commit. Object storage has no locks, and listing a large log
+# takes many requests, during which a commit may copy objects. While a commit copies objects, its manifest is in the log
+# folder. Afterwards, `_SUCCESS` is a different object. So if a listing shows no manifest, and `_SUCCESS` is still the
+# same object after the listing, the listing shows no part of a commit. This is checked if `kafka_log` has written to
+# the listed folder, or if the listing took several requests.
 
 _ONE_REQUEST: Final = 1000
 """Maximum number of objects that one S3 listing request returns; a single request is atomic."""
@@ -118,7 +119,7 @@ _Mark = frozenset[tuple[str, FileState]]
 
 
 class Marks:
-    """The commit marks (`_SUCCESS`, manifests and staging folders) that a listing shows, by folder."""
+    """The traces of `kafka_log` commits (`_SUCCESS`, manifests, staging folders) that a listing shows, by folder."""
 
     def __init__(self, system: Any, options: StorageOptions) -> None:
         self._system = system
@@ -131,7 +132,7 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Before a partition is listed, record the commit marks in its parent folder, if that may be listed."""
+        """Record the commit marks in the parent folder of a partition that is about to be listed, if it is readable."""
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:
@@ -142,7 +143,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """Record the commit marks that a listing of the folder `root` contains."""
+        """Record the commit marks found in the listing of the folder `root`."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")
@@ -153,9 +154,9 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Carry out pending commits to a folder, and check that its commit marks have not changed since it was listed.
+        """Carry out a folder's pending commits, and check that its commit marks are as they were in the listing.
 
-        Raises PipelineError (KAFKA_LOG_CHANGED) if they have.
+        Raises PipelineError (KAFKA_LOG_CHANGED) if they have changed.
         """
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
@@ -184,5 +185,5 @@ class Marks:
 
 
 def is_staged(name: str) -> bool:
-    """Return whether a file is in a staging folder, and therefore hidden from readers."""
+    """Return whether a file is in a staging folder, which readers must ignore."""
     return any(job_of_folder(part) is not None for part in name.split("/"))

@@ -1,7 +1,7 @@
 """Locations of logs, in local folders or in any file system that fsspec supports.
 
-For planning, a listing of a remote log is mirrored as a local tree of empty files, with the state of each remote file.
-The driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
+For planning, a local tree of empty files mirrors the listing of a remote log, with the state of each remote file. The
+driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
 memory.
 """
 
@@ -50,8 +50,7 @@ Listed = tuple[str, int, str, int]
 class Location:
     """A local or remote file or folder.
 
-    `local` is the path of a local file or folder. For a remote one, it is a path in the local tree that mirrors a
-    listing.
+    `local` is its path. For a remote file or folder, this is a path in the local tree that mirrors a listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -62,11 +61,11 @@ class Location:
 
     @property
     def origin(self) -> str:
-        """The path or URL of this location, as given by the user."""
+        """The path or URL of this location."""
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the original path or URL of a local path that is below this location or next to it."""
+        """Return the original path or URL for a local path below this location or next to it."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
@@ -74,7 +73,7 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow. Local files get checksums of both ends. Raises LogPathError."""
+        """Return the state of a file that may grow; a local file's state has checksums. Raises LogPathError."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
@@ -104,12 +103,12 @@ class Location:
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether requests may be sent concurrently. Only asynchronous file systems allow this."""
+        """Whether several threads may send requests at once. Only asynchronous file systems allow this."""
         return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below this location; tasks read it sequentially. Raises PipelineError, LogPathError."""
+        """Open a file below this location. Tasks read files sequentially. Raises PipelineError, LogPathError."""
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -132,7 +131,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the listing entries by which another process can open remote files; None for local files."""
+        """Return the listing entries from which `received` makes a location on a worker; None for local files."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -142,12 +141,15 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError (KAFKA_LOG_CHANGED) if the listing of a folder may show only part of a commit."""
+        """Raise PipelineError (KAFKA_LOG_CHANGED) if a folder's listing may show only part of a commit."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch the contents of small remote files into the local tree. Raises PipelineError, LogPathError."""
+        """Fetch small remote files, and put them in place of the empty files in the local tree.
+
+        Raises PipelineError, LogPathError.
+        """
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):
@@ -158,7 +160,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file, if it exists, from the parent folder of a remote folder. Raises PipelineError."""
+        """Fetch a file from the parent folder of a remote folder, if the file exists. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -169,11 +171,11 @@ class Location:
 def locations(
     paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_in_parents: bool = True
 ) -> Iterator[Location]:
-    """Yield the locations that paths and patterns match. Raises PipelineError.
+    """Yield the locations that match paths and patterns. Raises PipelineError.
 
     Closing `stack` deletes the local trees that mirror remote listings.
 
-    For the URL of a partition, `looks_in_parents` also lists the parent folder, to detect commits to it.
+    With `looks_in_parents`, the parent folder of a partition's URL is listed as well, to detect commits to it.
     """
     for path in paths:
         found = list(
@@ -185,7 +187,7 @@ def locations(
 
 
 def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
-    """List a folder now, and return its location; None if it doesn't exist. Raises PipelineError.
+    """List a folder and return its location; None if it doesn't exist. Raises PipelineError.
 
     Closing `stack` deletes the local tree that mirrors a remote listing.
     """
@@ -204,7 +206,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. `..` is resolved, so that the path ends with a name."""
+    """Return a local path or file URL as an absolute path. `..` is resolved, so that the path ends in a name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -222,11 +224,8 @@ def _local(path: str) -> Iterator[Location]:
         yield Location(Path(name), is_named=False)
 
 
-# ---------------------------------------------------------------- other file systems
-
-
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """List a URL or URL pattern once, and return an iterator over the matching locations."""
+    """List the folder of a URL or URL pattern with one call, and return an iterator over the matching locations."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -237,7 +236,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
             marks.look_in_parents(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
-    if root and root.strip("/") in found:  # the URL names a file, whose folder is listed instead
+    if root and root.strip("/") in found:  # the URL names a file, so list its folder
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
@@ -249,9 +248,9 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """Return the folder to list for a URL or pattern, and the depth to which to list it; None means no limit.
+    """Return the folder to list for a URL or pattern, and the depth of the listing (None means no limit).
 
-    For a segment, the folder that contains it is listed, because its indexes are there as well.
+    For a segment, this is the folder that contains it, because its indexes are there as well.
     """
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
@@ -268,18 +267,16 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
 
 
 def _with_folders(name: str, root: str) -> Iterator[str]:
-    """Yield a name, and the folders above it that are below the root."""
+    """Yield a name and the names of its parent folders, up to but not including the root."""
     while len(name) > len(root):
         yield name
         name = name.rpartition("/")[0]
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Return the location of a remote folder in a task, which reads the files sequentially.
+    """Return the location of a remote folder on a worker, from the driver's listing of its files.
 
-    `listed` contains the entries of the driver's listing, so the task doesn't list the folder again.
-
-    Raises PipelineError.
+    The worker doesn't list the folder again, and reads its files sequentially. Raises PipelineError.
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)
@@ -306,7 +303,7 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add files to the tree: all files in wanted folders, and those next to wanted files.
+        """Add the files below all folders in `wanted`, and the files next to all files in `wanted`.
 
         Checkpoint files in the parent folders are also added.
         """
@@ -319,7 +316,7 @@ class _Tree:
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
-        """Add an empty file with this modification time in nanoseconds; None stands for the current time."""
+        """Add an empty file with this modification time in nanoseconds (None: the current time)."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         if time is not None:
@@ -327,7 +324,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's remote name and its URL. `folder` is a path in the tree, or the parent of its root."""
+        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -335,16 +332,16 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the local path for the name of a remote file or folder."""
+        """Return the path in the tree for a remote file or folder, given by its name in the store."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
-        """Return the URL that a path in the local tree represents."""
+        """Return the URL of the remote file or folder that a path in the tree represents."""
         relative = path.relative_to(self.root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file next to the root from the remote file system, if it exists. Raises PipelineError."""
+        """Fetch a file from the parent folder of the listed folder, if the file exists. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)
@@ -360,7 +357,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return a parent folder's URL in two parts. The second is the URL's container (`::/path/of.zip`) or ""."""
+    """Return a parent folder's URL in two parts: ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")
@@ -372,9 +369,9 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files that paths and patterns match, including those in folders, each with its state from the listing.
+    """Return the files that paths and patterns match, also inside folders, each with its state from the listing.
 
-    Hidden files are left out. Raises PipelineError.
+    Hidden files are left out. A local file has no state (None). Raises PipelineError.
     """
     with ExitStack() as stack:
         found = []

@@ -1,7 +1,7 @@
 """Access to fsspec file systems, with secrets removed from errors.
 
-fsspec keeps a file system object for the life of the process, and some of these objects cache listings. Planning must
-see the current files, so cached listings are dropped before each read.
+fsspec keeps file system objects for the life of the process, and some of them cache listings. Planning must see the
+current files, so cached listings are dropped before each read.
 """
 
 import re
@@ -36,7 +36,7 @@ _TAKEN: Final = 1024
 
 
 class StorageOptions(dict[str, Any]):
-    """The fsspec options of a file system. Their string form shows only names, because values may be secret."""
+    """The fsspec options of a file system. As a string, only their names are shown, because values may be secret."""
 
     def __repr__(self) -> str:
         return f"<storage options: {', '.join(self) or 'none'}>"
@@ -44,7 +44,7 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """Return a string in which secret option values and URL passwords are masked.
+        """Return the string with secret option values and URL passwords masked.
 
         A short secret is masked only where it is a whole word outside a URL.
         """
@@ -80,7 +80,7 @@ def is_remote(path: str) -> bool:
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
-    """Return the file system for a URL, and the URL's path as that file system writes it. Raises PipelineError."""
+    """Return the file system for a URL, and the path that this file system uses for it. Raises PipelineError."""
     core = required("fsspec", "spark").core
     with reaching(url, options):  # raises an error for an unknown scheme or a missing library
         _check_no_copies(url, options)
@@ -89,7 +89,7 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Reject a caching URL such as `simplecache::s3://…`: a worker's cached copy may be older than the listing.
+    """Reject a caching URL such as `simplecache::s3://…`, because a worker's cached copy may be older than the listing.
 
     Raises PipelineError.
     """
@@ -97,7 +97,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # if the last part has no scheme, it is a local path
+    for protocol in sorted(known):  # without a scheme, the last part is a local path
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             text = f"{url}: {protocol} caches files, which may be older than their listing"
             raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
@@ -113,9 +113,9 @@ def has_conditional_puts(system: Any) -> bool:
 
 
 def retried(call: Callable[[], _T]) -> _T:
-    """Send a request to a file system and return the result. A failed request is repeated after increasing pauses.
+    """Send a request to a file system and return the result. After most errors, repeat it with increasing pauses.
 
-    If the file is missing or forbidden, or the options are wrong, the request is not repeated. Raises the last error.
+    The request is not repeated if the file is missing or forbidden, or if the options are wrong. Raises the last error.
     """
     for number in range(_TRIES - 1):
         try:
@@ -123,7 +123,7 @@ def retried(call: Callable[[], _T]) -> _T:
         except (FileNotFoundError, PermissionError, TypeError, ValueError, TagwireError):
             raise
         except Exception:
-            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # random, so that tasks don't retry at the same time
+            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # random, so that tasks don't retry all at once
     return call()
 
 
@@ -133,7 +133,8 @@ def reaching(
 ) -> Generator[None]:
     """Convert all errors of a file system's library to PipelineError, with secrets removed.
 
-    The condition is KAFKA_LOG_NOT_FOUND for a missing file. For other errors, it is KAFKA_LOG_UNREADABLE by default.
+    A missing file has the condition KAFKA_LOG_NOT_FOUND. Other errors have the given condition, by default
+    KAFKA_LOG_UNREADABLE.
     """
     try:
         yield
@@ -149,7 +150,7 @@ def reaching(
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
     """Yield `work(unit)` for each unit, in order. With `is_concurrent`, `work` runs in several threads.
 
-    Raises the first error of `work`; after an error, no further units are started.
+    Raises the first error of `work`, after which no further units are started.
     """
     if not is_concurrent:
         yield from map(work, units)

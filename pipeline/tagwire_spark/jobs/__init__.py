@@ -9,7 +9,7 @@
     log_state           read consumer offsets and transactional state as tables
     read_logs           read the rows of kafka_log as a DataFrame, planned by workers, not by the driver
 
-A task processes a segment or a partition. It writes records directly to files and returns only a few numbers, so
+A task processes a segment or a partition. It writes records directly to files, and returns only a few numbers, so
 records never pass through the JVM or the driver. docs/spark-jobs.md is the guide.
 """
 

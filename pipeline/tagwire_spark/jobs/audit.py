@@ -84,7 +84,6 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 
 
 def _release(text: str, releases: list[str]) -> Release:
-    """Parse a release number. Raises PipelineError if the package has no specs of that release."""
     if not releases:
         raise invalid("This package does not list releases; leave out refused_by.")
     oldest, number = min(releases, key=_number), _number(text)
@@ -94,7 +93,7 @@ def _release(text: str, releases: list[str]) -> Release:
 
 
 def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
-    """Return whether `wanted` is in the range from `first` to `last`; a release after `newest` counts as `newest`."""
+    """Return whether `wanted` is in the range from `first` to `last`. Releases after `newest` count as `newest`."""
     if wanted is None:
         return None
     begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
@@ -102,6 +101,6 @@ def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> b
 
 
 def _number(release: str) -> Release:
-    """Parse a release number into a tuple of integers; return an empty tuple for any other string."""
+    """Parse a release number into a tuple of integers. The tuple is empty if the string isn't a release number."""
     parts = release.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

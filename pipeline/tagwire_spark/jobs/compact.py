@@ -55,9 +55,9 @@ def compact_logs(
     """Write compacted copies of partitions to a folder. Return a report for each partition, in order.
 
     `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
-    call. Paths and `output` may be URLs; `storage_options` configure their file systems. The output for a URL is first
-    written to `work_folder`, and then uploaded. `output` appears only when it is complete. Raises PipelineError,
-    LogPathError.
+    call. Paths and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the
+    result is written to `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises
+    PipelineError, LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     compaction = Compaction(**rules)  # raises an error for invalid rules
@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log was compacted before, the keys after that part are needed, so one task compacts the log.
+        # If only the records from `dirty_from` on are to be compacted, a single task does it.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -98,13 +98,10 @@ class _Log:
 
     @property
     def cleaned(self) -> Sequence[Segment]:
-        """The segments to compact."""
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
-    # ------------------------------------------------------------ units, each with its size in bytes
-
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the unit that compacts the whole partition in one task."""
+        """Return the unit of work that compacts the whole partition in one task."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -114,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units that each read the batch headers of one segment."""
+        """Return a unit of work for each segment, which summarizes the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -122,14 +119,14 @@ class _Log:
         ]
 
     def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the batch summaries of all segments. If offsets don't ascend, a single task compacts the partition."""
+        """Store the summaries of all segments. If offsets don't ascend, one task must compact the whole partition."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, bounds_of(self.compaction))
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return units that each find the keys of one segment to compact."""
+        """Return a unit of work for each segment to compact, which finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -137,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the units of the last round: they rewrite the segments to compact, and copy all other segments."""
+        """Return the units of the last round, which rewrite the segments to compact and copy all other segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -161,10 +158,8 @@ class _Log:
             "is_first": index == 0,
         }
 
-    # ------------------------------------------------------------ results
-
     def finish(self, made: Staging) -> None:
-        """Move the output of the attempts into place, and copy the partition's other files."""
+        """Move the results of the attempts into the output folder, and copy the partition's other files there."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)
@@ -172,7 +167,6 @@ class _Log:
             copy_files(self.found.partition, made.whole / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
-        """Return the partition's report."""
         rows = [facts for result in self.results for facts in result["segments"]]
         as_place = str if is_remote(self.found.name) else Path
         segments = [SegmentReport(**facts | {"file": as_place(facts["file"])}) for facts in rows]
@@ -192,7 +186,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds, and store the results in the `_Log` objects. Raises PipelineError."""
+        """Run all rounds, and store their results in the logs. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
@@ -218,18 +212,15 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
-#
-# A `summaries` unit reads the batch headers of a segment.
-# A `rewrite` unit compacts segments and writes them as one segment.
-# A `carry` unit copies a segment that is not compacted.
-# A `partition` unit compacts a whole partition.
+# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well. A
+# `summaries` unit reads the batch headers of a segment. A `rewrite` unit compacts several segments into one. A `carry`
+# unit copies a segment that is not compacted. A `partition` unit compacts a whole partition.
 
 
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Process a unit on a worker, in the job's folder.
+    """Process a unit of work on a worker, in the job's folder.
 
     Raises LogError, CompactionError, LogPathError, PipelineError.
     """
@@ -284,7 +275,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush an attempt's files to disk. Return its name and its segment reports, as the result for the driver."""
+    """Flush the files of an attempt to disk, and return the attempt's name and segment reports for the driver."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

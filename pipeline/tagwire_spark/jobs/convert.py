@@ -2,8 +2,8 @@
 
 Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
 aborted in another. So each task returns the transactions that are open at the end of its segment, and a second round
-rebuilds the index of each segment that begins with open transactions. The output is byte for byte that of `tagwire log
-convert`.
+rebuilds the index of each segment at whose start transactions are open. The output is byte for byte that of `tagwire
+log convert`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,9 +54,9 @@ def convert_logs(
     """Write partitions to a folder in another format, codec or batch size. Return a report for each segment, in order.
 
     A path is a partition folder or a log folder. The broker's own files in a log folder are copied as well. Paths and
-    `output` may be URLs; `storage_options` configure their file systems. The output for a URL is first written to
-    `work_folder`, and then uploaded. `output` appears only when it is complete. Raises FormatError, PipelineError,
-    LogPathError.
+    `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is written to
+    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError,
+    PipelineError, LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
@@ -86,7 +86,7 @@ def _converted(
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     """Convert the segments on workers. Return the units of work and their results."""
-    # Use a generator, so that each segment object is freed at once: a million of them would fill the driver's memory.
+    # A generator frees each segment object at once. A million of them would fill the driver's memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found
@@ -104,7 +104,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment. The driver keeps all results, so each is sent as a short JSON list."""
+    """The result of converting a segment. It is sent as a short JSON list, because the driver keeps all results."""
 
     attempt: str
     counts: list[int]
@@ -117,7 +117,6 @@ class _Done(NamedTuple):
 def _convert(
     unit: Sequence[Any], attempts: str, how: Sequence[Any], storage: StorageOptions = NO_OPTIONS
 ) -> tuple[Any, ...]:
-    """Convert a segment on a worker."""
     file, _, _, listed = SegmentUnit(*unit)
     folder, transactions = attempt(attempts), Transactions()
     with received_segment((file, listed), storage) as segment:
@@ -133,7 +132,7 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Rebuild the transaction index of each segment that begins with open transactions.
+    """Rebuild the transaction index of each segment at whose start transactions are open.
 
     `format` is the format of the output.
     """
@@ -157,7 +156,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
 
 
 def _index_transactions(unit: list[Any], format: Formats) -> None:
-    """Rebuild a converted segment's transaction index, on a worker. A retried task may safely repeat this."""
+    """Rebuild a converted segment's transaction index, on a worker. Repeating this is harmless."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:

@@ -53,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, the location of its files, and its partition (if the part is a segment)."""
+    """A part to export, and where its files are. Segments also have a topic and partition."""
 
     part: Part
     folder: Path
@@ -62,7 +62,6 @@ class _Unit(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The path or URL of the folder."""
         return self.root.name_of(self.folder)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,14 +82,14 @@ def export_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
-    """Export logs, including all their other files, to a folder as Parquet. Return a report for each segment, in order.
+    """Export logs, with all other files in their folders, as Parquet. Return a report for each segment, in order.
 
     A path is a partition folder, or a folder above partitions, which is exported as a whole. With several paths, each
-    is exported under its own name. Paths and `output` may be URLs; `storage_options` configure their file systems. The
-    output for a URL is first written to `work_folder`, and then uploaded. `columns` are the columns of `kafka_log` to
-    export, by default all. Topic and partition are not columns of the files but names of folders. Bytes that are not a
-    batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output` appears only when it is
-    complete. Raises FormatError, PipelineError, LogPathError.
+    is exported under its own name. Paths and `output` may be URLs; `storage_options` configure their file systems. If
+    `output` is a URL, the result is written to `work_folder` first, and then uploaded. `columns` are the columns of
+    `kafka_log` to export, by default all. Topic and partition are not columns in the files but folder names. Bytes that
+    are not a batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output` appears only when
+    it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
@@ -133,11 +132,8 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
     return ExportReport(file if is_remote(file) else Path(file), bytes=size, damage=damage, **counts)
 
 
-# ---------------------------------------------------------------- finding the files
-
-
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export from these folders, and the names of all folders in them. Raises LogPathError."""
+    """Return the parts to export, and the names of all folders to export. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:
@@ -160,7 +156,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
     """Yield a folder and its subfolders, each with its files. Raises LogPathError.
 
-    `way` contains the real paths of the folders above, to detect links that lead back to one of them.
+    `way` is the chain of parent folders, as real paths, to detect links that lead back to one of them.
     """
     try:
         real = folder.resolve()

@@ -1,7 +1,7 @@
-"""Export a part on a worker. A segment is exported as rows and pieces of bytes; other files only as pieces.
+"""Export a part on a worker: a segment as rows and exact bytes, any other file only as exact bytes.
 
-The rows are read as in the source `kafka_log`. A second pass checks which batches can be rebuilt exactly from their
-rows, and stores the bytes of all other batches. So storing exact bytes never affects the rows of the table.
+Rows are read as in the source `kafka_log`. A second pass checks which batches can be rebuilt exactly from their rows,
+and stores the bytes of all other batches. So storing exact bytes never affects the rows of the table.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class ExportOptions(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """The topic and partition number of a segment, as in the exported table's folder names."""
+    """The topic and partition number of a segment, which name its folder in the exported table."""
 
     topic: str
     partition: int
@@ -85,7 +85,6 @@ def export_part(
 
 
 class _Segment:
-    """A segment being exported."""
 
     def __init__(
         self, source: Location, path: Path, size: int, file: str, options: ExportOptions, storage: StorageOptions
@@ -99,7 +98,7 @@ class _Segment:
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Export the segment's rows and pieces, and return their counts."""
+        """Export the segment's rows and exact bytes. Return the counts for the report."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -116,9 +115,9 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """Export the segment's rows. Return the table, and the position and error of each damaged range.
+        """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
-        The table's last rows are written when the caller closes it.
+        The caller must close the table, which writes the last rows.
         """
         query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
         name = self.source.name_of(self.path)
@@ -141,13 +140,13 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """Return a batch with the columns that the table has, in the table's order."""
+        """Return the batch with the table's columns in the table's order, including `file`."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Store all bytes as pieces. Return the number of batches, and how many of them are stored as bytes."""
+        """Store the segment's exact bytes. Return the number of batches, and how many rows can't rebuild."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
@@ -166,13 +165,13 @@ class _Segment:
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
         """Store only a batch's header if the rest can be rebuilt from the rows, otherwise all of its bytes.
 
-        Returns whether the batch can be rebuilt.
+        Return whether the batch can be rebuilt.
         """
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # was already reported when the rows were read
+            except DecodeError:  # already reported when the rows were read
                 header = None
         if header is None:
             made.add(BYTES, batch.encode(), format=batch.format)
@@ -189,7 +188,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """A writer for the pieces that make up a part's files, in order."""
+    """Writes the exact bytes of a part's files as rows ("pieces") of a Parquet file, in order."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
@@ -200,7 +199,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Begin a new file. The next piece starts at its first byte."""
+        """Begin a file, given by its index in the part. The next piece starts at its first byte."""
         self.file, self.end = file, 0
 
     def add(
@@ -212,7 +211,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add a piece of the current file. It stands for `size` bytes of the file, by default the length of `data`."""
+        """Add the next piece of the file. It covers `size` bytes of the file, by default as many as `data` has."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

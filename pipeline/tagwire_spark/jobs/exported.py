@@ -5,7 +5,7 @@
         _exact/part-00000                               bytes that can't be rebuilt from the records, as Parquet
         _export.json                                    which log files are in which part
 
-Spark, pyarrow and pandas ignore names that begin with `_`. So they see only a table of records, partitioned by topic
+Spark, pyarrow and pandas ignore names that begin with `_`, so they see only a table of records, partitioned by topic
 and partition.
 
 A part in `_exact` has one row for each piece of the part's files. A piece is a sequence of bytes, a run of zeros, or
@@ -60,7 +60,7 @@ _GROUP_BYTES: Final = 32 << 20
 
 
 class Part(NamedTuple):
-    """The files that one task exports or imports: a segment, or the other files of a folder."""
+    """The log files that one task exports or imports: a segment, or all files of a folder that are not segments."""
 
     number: int
     folder: str
@@ -80,7 +80,7 @@ class Part(NamedTuple):
 
 
 class Export(NamedTuple):
-    """The manifest of an export. It lists the export's parts and folders."""
+    """The manifest of an export, which lists its parts and folders."""
 
     parts: tuple[Part, ...]
     folders: tuple[str, ...]
@@ -124,7 +124,7 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Validate a relative path and return it. Raises ValueError if it leads out of its base folder."""
+    """Return a relative path from a manifest. Raises ValueError if it leads out of its base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
@@ -151,7 +151,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A writer for a Parquet file with row groups of limited size. The first rows create the file."""
+    """A writer for a Parquet file, with row groups of limited size. The file is created with its first rows."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -189,7 +189,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Discard the file. Otherwise its open writer could later write a footer into a new file with the same name."""
+        """Discard the file. If its writer stayed open, it could later write a footer into a new file with this name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

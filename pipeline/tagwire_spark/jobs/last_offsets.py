@@ -3,8 +3,8 @@
     lasts/ID/7          the last offsets that one task found for partition number 7
 
 A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder; Spark chooses the number
-of tasks by the amount of data. The task that rewrites a segment reads its offset range from the files in all of these
-folders. Values are never shuffled. A key that occurs repeatedly in one Arrow batch is shuffled only once.
+of tasks by the amount of data. The task that rewrites a segment reads the segment's offset range from the files in all
+of these folders. Values are never shuffled. A key that occurs several times in one Arrow batch is shuffled only once.
 """
 
 import sys
@@ -48,8 +48,8 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return the number of keys by partition.
 
-    A unit contains a partition number, a segment (from `sent_segment`), and what the survey of the log found for that
-    segment. Raises PipelineError.
+    A unit is a partition number, a segment (from `sent_segment`), and what the batch headers showed about that segment.
+    Raises PipelineError.
     """
     if not units:
         return {}
@@ -67,7 +67,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return those last offsets of a partition for which `first` <= offset < `end`."""
+    """Return a partition's last offsets (one for each key) from `first` up to but not including `end`."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -77,7 +77,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file as a sequence. Each offset is read from the file when it is accessed."""
+    """A sequence of the offsets in a file, which are read one at a time."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -90,15 +90,12 @@ class _Offsets(Sequence[int]):
 
 
 def _ascending(offsets: Any) -> bytes:
-    """Return an Arrow array's int64 offsets in ascending order, as bytes, without creating a Python object for each."""
+    """Sort an Arrow array of int64 offsets and return it as bytes, without a Python object for each offset."""
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
-# ---------------------------------------------------------------- on workers
-
-
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the keys of a segment with their last offsets, as Arrow batches. Raises LogError, PipelineError."""
+    """Yield the keys of a segment and their last offsets, as Arrow batches. Raises LogError, PipelineError."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -110,7 +107,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that compaction considers: those with keys, except markers and aborted records."""
+    """Return a mask of the records that compaction considers: all with keys, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -122,7 +119,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return one row for each key in a batch, with the key's last offset."""
+    """Return a batch with one row for each key, which has the key's last offset."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)
@@ -134,7 +131,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that each task after the shuffle runs. It writes a file of offsets for each partition."""
+    """Return the function that tasks run after the shuffle. It writes a file of offsets for each partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -6,8 +6,8 @@
         whole/                  becomes the output, by one rename
 
 An output for a URL is built in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
-writes to its own folder and returns the folder's name. Spark accepts one result for each unit. The folders of other
-attempts are ignored, and are removed at the end.
+writes to its own folder, and returns the folder's name. Spark accepts one result per unit. Other attempts' folders are
+ignored, and removed at the end.
 """
 
 import re
@@ -35,7 +35,7 @@ _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class Staged:
-    """The paths of a job's folders, as sent from the driver to workers."""
+    """The paths of a job's folders, which the driver sends to workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,10 +45,10 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a running job, with methods by which the driver puts files into them."""
+    """The folders of a running job. The driver puts files into them with these methods."""
 
     def take(self, attempt: str, target: str) -> None:
-        """Move the files of an attempt to a folder of the output."""
+        """Move an attempt's files to a folder of the output."""
         place = self.whole / target
         place.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
@@ -62,12 +62,12 @@ class Staging(Staged):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a string is a URL of a remote file system, even if `Path` has collapsed the `//` in it."""
+    """Return whether a string is a URL of a remote file system, even if `Path` has collapsed its `//` to `/`."""
     return _URL.match(text) is not None
 
 
 class Output(NamedTuple):
-    """The folder or URL that a job writes its output to."""
+    """The folder or URL to which a job writes."""
 
     place: Path | str
     """A folder, or the URL of a prefix in object storage."""
@@ -76,7 +76,7 @@ class Output(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """Return the path or URL that a file of the job has in the output."""
+        """Return the path or URL that a file in the job's folder will have in the output."""
         return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
 
 
@@ -95,7 +95,7 @@ def job_output(
 
 @contextmanager
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
-    """Yield the folders for a job to fill. If the block succeeds, `whole` becomes the output.
+    """Yield the folders that a job fills. If the block succeeds, `whole` becomes the output.
 
     All other folders are removed. Raises LogPathError or PipelineError if the output exists and is not empty, another
     process is writing it, or it can't be written.
@@ -106,7 +106,7 @@ def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
         made.whole.mkdir()
         try:
             yield made
-        except FileNotFoundError as error:  # raised if a small file disappears while the driver copies it
+        except FileNotFoundError as error:  # a small file disappeared while the driver copied it
             raise changed(f"{error.filename}: removed after the job listed it") from None
 
 
@@ -116,12 +116,12 @@ def _renamed(output: Path) -> Generator[Path]:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # folders left behind by a killed job
+        for left in work_folders(output) if is_alone else ():  # left behind by killed jobs
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(Staged(folder).whole, output)  # replaces the output if it is an empty folder
+            publish(Staged(folder).whole, output)  # if the output is an empty folder, it is replaced
         except OSError as error:
             raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
         finally:
@@ -148,13 +148,15 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # if this fails, a later write removes the leftover objects
+        with suppress(PipelineError):  # otherwise, a later write removes the objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Create a folder for one task attempt, on a worker. Raises LogPathError if the job's folder isn't mounted."""
+    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker has not mounted the job's
+    folder.
+    """
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

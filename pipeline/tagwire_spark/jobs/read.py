@@ -4,8 +4,8 @@ A Spark data source has to plan all tasks in one process on the driver. With `re
 partition folders. In a first stage, workers list the segments and split them. A shuffle distributes the splits among
 tasks, and a second stage reads the splits as the source `kafka_log` does.
 
-A `kafka_log` commit may change several partitions, which different tasks list. So the driver notes the commit number of
-each log folder, and a task fails if it finds another number.
+A `kafka_log` commit may change several partitions, which are listed by different tasks. So the driver notes the commit
+number of each log folder, and a task fails if it finds a later commit.
 """
 
 import glob
@@ -78,9 +78,9 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Return a DataFrame that contains a query's splits, several per row. Workers compute it. Raises PipelineError."""
+    """Return a DataFrame of a query's splits, pickled and grouped by task. Workers compute it. Raises PipelineError."""
     units = _units(query)
-    if not units:  # there are no partitions if a write had no rows
+    if not units:  # a write without rows creates no partitions
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -95,18 +95,15 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the requested columns as a schema; without a schema, all columns."""
+    """Return the requested columns, by default all, as a schema."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
     return found
 
 
-# ---------------------------------------------------------------- on the driver
-
-
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partition folders and segments that workers plan. Raises PipelineError."""
+    """Return the partition folders and single segments for workers to plan. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -124,7 +121,7 @@ def _units(query: LogQuery) -> list[_Unit]:
 
 
 def _check_replicas(units: list[_Unit]) -> None:
-    """Reject a partition that is in two folders, and a folder or segment that is in two paths. Raises PipelineError."""
+    """Raise PipelineError if a partition is in two folders, or if a folder or segment is given twice."""
     folders: dict[tuple[str, int], str] = {}
     paths: set[str] = set()
     for path, *_ in units:
@@ -137,15 +134,15 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that a path or pattern matches.
+    """Yield the segments and partition folders that match a path or pattern.
 
-    Partitions that the query doesn't select are not filtered out here; the tasks ignore them.
+    Tasks ignore the partitions that the query doesn't select, so these are not removed here.
     """
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(location):  # ensures that the listing matches the commit number
+            with settled_location(location):  # while this is held, no commit can change the listing or the number
                 every = [location.local] if location.local.is_file() else counted_folders(location.local)
                 for each in every:
                     above = _above(str(each))
@@ -158,13 +155,13 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
     """Yield the segment, or the partition folders, at a URL.
 
-    The partition folders are not listed; the tasks do that.
+    Partition folders are listed by the tasks, not here.
     """
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # read before the listing, so that tasks notice a later commit
+    number = settled_number(above, options)  # read before the listing, so that tasks notice any commit made after it
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)
@@ -186,7 +183,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of a segment's path; return the path of a partition folder unchanged."""
+    """Return the partition folder for the path of a segment or partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 
@@ -195,11 +192,8 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment: the folder to which `kafka_log` commits."""
+    """Return the log folder that contains a partition or segment. Its commit number covers them."""
     return _outer(_folder(path))
-
-
-# ---------------------------------------------------------------- on workers
 
 
 def _planned(query: LogQuery, _: int, unit: _Unit) -> Iterator[pa.RecordBatch]:

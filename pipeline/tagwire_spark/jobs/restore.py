@@ -1,7 +1,7 @@
 """`import_logs` restores logs exported by `export_logs`, byte for byte.
 
-The export stores the position and size of every piece of a file, and batches rebuilt from records are checked by
-checksum. So either all files are restored exactly, or the import fails without output.
+The export contains the position and size of every piece of a file, and the checksum of each batch verifies that it was
+rebuilt correctly. So either all files are restored exactly, or the import fails without output.
 """
 
 from bisect import bisect_right
@@ -54,8 +54,8 @@ def import_logs(
     """Restore the logs of an export to a folder. Return a report for each file, in order.
 
     All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` configure their
-    file systems. The output for a URL is first written to `work_folder`, and then uploaded. `output` appears only when
-    it is complete. Raises PipelineError, LogPathError.
+    file systems. If `output` is a URL, the result is written to `work_folder` first, and then uploaded. `output`
+    appears only when it is complete. Raises PipelineError, LogPathError.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -79,17 +79,13 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the existing files of the export that contain the part's bytes and rows."""
+    """Yield the files of the export that contain a part's exact bytes and rows, if they exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
 
 
-# ---------------------------------------------------------------- on a worker
-
-
 def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions = NO_OPTIONS) -> dict[str, Any]:
-    """Restore the files of a part, on a worker. Raises PipelineError, LogPathError."""
     facts, listed = unit
     part, folder = Part(*facts), attempt(attempts)
     with received_folder(source, listed, storage) as location:
@@ -97,7 +93,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """The files of a part, which are restored from its pieces and rows."""
+    """Restores the files of a part from its pieces and rows."""
 
     def __init__(self, part: Part, source: Location, folder: Path) -> None:
         self.part = part
@@ -108,7 +104,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files of the part. Return, for each file, the number of batches that were rebuilt from records."""
+        """Write all files of the part. Return the number of batches in each file that were rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -148,7 +144,6 @@ class _Files:
         self._refuse(f"a piece of kind {kind!r} at byte {piece['position']} does not have its {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
-        """Return a batch rebuilt from its stored header and its records."""
         self.batches += 1
         times = piece["timestamps"]
         header = BatchHeader(piece["format"], piece["data"], piece["size"], None if times is None else tuple(times))
@@ -167,7 +162,7 @@ class _Files:
 
 
 class _Records:
-    """The records of a part, which are read in order from its table file."""
+    """Reads the records of a part from its table file, in order."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
@@ -176,7 +171,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch at a position. Must be called with ascending positions."""
+        """Return the records of the batch at a position. Successive calls must have ascending positions."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions
@@ -188,7 +183,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Return whether any rows are left. Loads the next row group if needed."""
+        """Load the next row group if all loaded rows are used. Return False if there are no more rows."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

@@ -1,7 +1,7 @@
 """`log_state` returns the state in Kafka's internal topics as tables, computed by workers.
 
-Kafka writes all records of a key to the same partition. So the state of each partition can be computed on its own, in
-one task, with the rules of `tagwire.log.state`.
+Kafka writes all records with the same key to the same partition. So one task can compute the state of a partition
+without reading other partitions, by the rules of `tagwire.log.state`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,9 +49,9 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """A table that `log_state` returns. Its columns are named as in the topic's messages.
+    """A table that `log_state` can return.
 
-    `rows` converts the state of one partition to rows.
+    Columns are named as in the topic's messages. `rows` converts the state of one partition to rows.
     """
 
     topic: str
@@ -94,7 +94,7 @@ def log_state(
     """Return the `offsets` of consumer groups, or the `transactions` of transactional ids, from a log folder.
 
     The values are those that `tagwire log state` prints. Columns are named like the fields of Kafka's messages.
-    `isPending` marks offsets of open transactions. Raises PipelineError; LogPathError if there is no such folder.
+    `isPending` marks offsets of open transactions. Raises PipelineError; LogPathError if the folder doesn't exist.
     """
     if table not in _TABLES:
         raise invalid(f"table: expected {' or '.join(_TABLES)}, got {table!r}.")

@@ -37,10 +37,10 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a job so that it is repeated if logs change while it reads them. The job runs at most three times.
+    """Decorate a job so that it is repeated if logs change while it reads them, up to three times in all.
 
     A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
-    old listing. So the whole job is repeated.
+    old listing, so the whole job is repeated.
     """
 
     @wraps(job)
@@ -59,9 +59,9 @@ def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """Return the result of `work` for each unit, in the order of the units.
+    """Run `work` on each unit, and return the results in the order of the units.
 
-    Units and results must be JSON-compatible. `sizes` are the numbers of bytes that the units read. `work` must be
+    Units and results must be JSON-compatible. `sizes` has the number of bytes that each unit reads. `work` must be
     importable on workers. Raises PipelineError if a worker or Spark fails.
     """
     if not units:
@@ -69,7 +69,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     found: list[Any] = [None] * len(units)
     with failures_told():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    for batch in results.to_batches(max_chunksize=_ROWS):  # avoids creating a million row objects at once
+    for batch in results.to_batches(max_chunksize=_ROWS):  # a million row objects at once would need too much memory
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])
     return found
@@ -82,7 +82,7 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return a lazy DataFrame with the rows that `work(number, unit)` yields for each unit, as Arrow batches.
+    """Return a lazy DataFrame of the rows that `work(number, unit)` yields for each unit, as Arrow batches.
 
     The other arguments are as in `run_units`.
     """
@@ -95,7 +95,7 @@ def over_units(
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
-    """Group units into tasks, with large units first. Return the unit numbers of each task."""
+    """Group units into tasks of limited size, with large units first. Return the unit numbers of each task."""
     tasks: list[list[int]] = []
     left = 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
@@ -109,7 +109,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function for `mapInArrow` that runs a task's units on a worker."""
+    """Return the function that `mapInArrow` runs on workers, which calls `work` for each unit of a task."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()
@@ -129,7 +129,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # on a full disk, the error often doesn't name the file
+        except OSError as error:  # the error often doesn't name the file if the disk is full
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

@@ -1,7 +1,7 @@
 """The units of work in log jobs: segments in folders that all workers mount, or at URLs.
 
 The driver lists each folder once. Each task receives the inode of its segment (for a URL, the listing entries of the
-segment's files). It raises an error if the segment has been replaced or removed.
+segment's files), and raises an error if the segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -42,18 +42,18 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the existing segments, with `metadata` after the snapshots of a metadata log. Raises LogPathError."""
+        """List the segments that exist now, with `metadata` after a metadata log's snapshots. Raises LogPathError."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
     @property
     def place(self) -> Path | str:
-        """The partition folder as shown in reports: a Path, or a string for a URL."""
+        """The partition folder for reports: a Path, or a string for a URL."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
 class SegmentUnit(NamedTuple):
-    """A segment as it is sent to a worker: as a JSON list of these fields."""
+    """A segment to process. It is sent to a worker as a JSON list of these fields."""
 
     file: str
     topic: str
@@ -63,7 +63,7 @@ class SegmentUnit(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The segment file as shown in reports: a Path, or a string for a URL."""
+        """The segment file for reports: a Path, or a string for a URL."""
         return self.file if is_remote(self.file) else Path(self.file)
 
 
@@ -81,7 +81,7 @@ def job_inputs(
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:
-        with settled_location(location):  # completes or undoes an interrupted write
+        with settled_location(location):  # completes or undoes interrupted commits
             pass
     return found
 
@@ -143,13 +143,10 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
         seen[found.target] = name
 
 
-# ---------------------------------------------------------------- other files of partitions
-
-
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
     """Fetch small files of remote logs into the local tree.
 
-    These are the broker's own files, and those that `files` returns for each partition. Raises PipelineError,
+    These are the broker's own files, and the files that `files` returns for each partition. Raises PipelineError,
     LogPathError.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
@@ -166,9 +163,9 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the folders that contain partitions, with their paths in the output.
+    """Return the folders that contain partitions, each with its path in the output.
 
-    If an input path is itself a partition, its parent folder is not included.
+    If an input path is itself a partition, its parent folder is left out.
     """
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 
@@ -178,11 +175,8 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
     return [(folder, folder.relative_to(root.local).as_posix(), root) for folder, root in found.items()]
 
 
-# ---------------------------------------------------------------- sending to workers
-
-
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
-    """Return a segment in the form that is sent to a worker: a path and inode, or a URL and listing entries.
+    """Describe a segment for `received_segment` on a worker: by path and inode, or by URL and listing entries.
 
     Raises PipelineError if the segment no longer exists.
     """
@@ -201,10 +195,9 @@ def _inode(file: str) -> int:
 
 @contextmanager
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
-    """Yield, on a worker, a segment that the driver sent with `sent_segment`.
+    """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    If the segment was replaced or removed in the meantime, raises PipelineError, even if the block raised another
-    error.
+    Raises PipelineError if the segment was replaced or removed in the meantime, even if the block raised another error.
     """
     file, listed = sent
     if is_remote(file):
@@ -226,7 +219,7 @@ def _check_inode(file: str, listed: int) -> None:
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """Yield, on a worker, the folder that contains the sent files. Raises PipelineError."""
+    """Yield, on a worker, a folder that the driver has listed. Raises PipelineError."""
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

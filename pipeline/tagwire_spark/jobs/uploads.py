@@ -1,7 +1,7 @@
 """Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
 
-While a job runs, it moves and rereads files, so it builds its output in a folder that the driver and all workers can
-access. Tasks then upload the files below a hidden prefix, and one commit copies all of them into place. So a
+While a job runs, it moves and rereads its files, so it builds the output in a folder that the driver and all workers
+can access. Tasks then upload the files below a hidden prefix, and one commit copies all of them into place. So a
 `kafka_log` reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears last.
 """
 
@@ -22,16 +22,16 @@ from tagwire_spark.jobs.tasks import run_units
 def begin_upload(url: str, storage: StorageOptions) -> Job:
     """Begin the upload to a prefix, which must be empty.
 
-    Raises LogPathError if the prefix has objects, and PipelineError if it can't be written.
+    Raises LogPathError if the prefix is not empty, and PipelineError if it can't be written.
     """
     _check_empty(url, storage)
     return commit.begin(url, storage)
 
 
 def upload(spark: SparkSession, whole: Path, job: Job) -> None:
-    """Upload all files of a folder and commit them. Raises LogPathError, PipelineError."""
+    """Upload all files of the folder `whole`, and commit them. Raises LogPathError, PipelineError."""
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
-    files.sort(key=lambda path: path.suffix == ".log")  # segments come after their indexes
+    files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
     names = [path.relative_to(whole).as_posix() for path in files]
     units = [[str(path), name] for path, name in zip(files, names, strict=True)]
     put = partial(_put, root=job.root, id=job.id, storage=job.storage)
@@ -58,7 +58,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
-    """Upload a file, on a worker, and return the name of the staged object. Raises LogPathError, PipelineError."""
+    """Upload a file, on a worker, and return the staged object's name. Raises LogPathError, PipelineError."""
     path, name = unit
     attempt = commit.staging(commit.job_of(root, id, storage))
     try:

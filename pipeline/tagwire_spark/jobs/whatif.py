@@ -1,7 +1,7 @@
 """`whatif_logs` does for the logs of a whole cluster what `tagwire whatif` does on one machine.
 
-Each task measures a segment, and the driver adds up the counts. Apart from the CPU time, the results are the same as
-from the command.
+Each task measures a segment, and the driver adds up the counts. Apart from CPU times, the results are those of the
+command.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ def whatif_logs(
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
-    """Measure how large logs would be in another format, by kind of batch. Nothing is written.
+    """Measure how large logs would be in another format, for each kind of batch. Nothing is written.
 
     A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
     file systems of URLs. Raises FormatError, LogPathError, PipelineError.
@@ -56,7 +56,6 @@ def whatif_logs(
 
 
 def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
-    """Measure a segment on a worker."""
     found = WhatIf(conversion_of(how), against)
     file, topic, _, listed = SegmentUnit(*unit)
     with received_segment((file, listed), storage) as segment:
@@ -68,7 +67,6 @@ def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, stora
 
 
 def _add(found: WhatIf, result: dict[str, Any]) -> None:
-    """Add the counts that a task returned to the totals."""
     for kind, counts in result["measures"]:
         found.measures.setdefault(Kind(*kind), Measure()).add(Measure.of(counts))
     for row in result["losses"]:

@@ -1,4 +1,4 @@
-"""Read the batches of a split on a worker, and in PERMISSIVE mode also the damaged ranges between them."""
+"""Read the batches of a split on a worker. In PERMISSIVE mode, also report the damaged ranges between them."""
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,7 +34,7 @@ _SMALL: Final = 1 << 16
 
 @contextmanager
 def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
-    """Yield a scan of the split's file, the position of the split's first batch, and the last offset before that batch.
+    """Yield a scan of the split's file, the position of the split's first batch, and the last offset before it.
 
     The offset is NO_OFFSET if it is unknown. Raises LogError, LogPathError, and PipelineError if the file has changed
     since planning.
@@ -52,7 +52,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. A permissive query yields a Damage object for the invalid bytes instead.
+    Raises LogError at the first invalid batch. A permissive query yields a Damage object instead and reads on.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last
@@ -60,14 +60,14 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                # The broker is still writing the batch.
+                # The broker is still writing this batch.
                 if behind is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                # Requested rows may have been in the damaged bytes.
+                # Report the damage only if requested rows may be in it.
                 if reached is None or reached >= split.first_offset:
                     yield piece
                 position = piece.end
@@ -78,7 +78,8 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers the offset, so a second batch must confirm that the end is reached.
+                # No checksum covers offsets, so only a second batch beyond the end offset confirms that the end is
+                # reached.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -86,17 +87,16 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
-            if reached >= split.end_offset:  # don't read on: the broker may still be writing the bytes that follow
+            if reached >= split.end_offset:  # stop here, because the broker may still be writing the next bytes
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets are greater than the previous batch's and less than the next segment's.
+    """Raise LogError unless a batch's offsets follow those of the previous batch and precede the next segment.
 
-    Offsets are checked because no checksum covers them. The order of two batches is not checked if the query requests
-    neither of them.
+    This is needed because no checksum covers offsets. Two batches are not compared if the query requests neither.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -109,7 +109,7 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
     """Raise PipelineError if offsets are missing between the end of a segment and the start of the next segment.
 
-    `reached` is the offset after the last batch of the split, and `position` the end of that batch.
+    `position` and `reached` are the end position and end offset of the split's last batch.
     """
     end = min(split.next_base, split.end_offset)
     lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
@@ -118,14 +118,14 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     try:
         if has_gaps(scan) or _is_intended(split, query):
             return
-    except (LogError, LogPathError):  # the task that reads the damaged batch reports the error
+    except (LogError, LogPathError):  # the task that reads the damaged batch reports it
         return
     why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them, or the end of this one, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether missing offsets are expected, judging by the files next to the partition.
+    """Return whether the files around the segment explain missing offsets, as compaction and `kafka_log` writes do.
 
     Raises LogError, PipelineError.
     """
@@ -138,7 +138,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Return whether a batch may have requested rows, according to its header."""
+    """Return whether a batch may have requested rows, judging by its header."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -148,7 +148,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset expected at a position: the segment's base offset at its start, elsewhere None (unknown)."""
+    """Return the base offset of the segment at position 0; None elsewhere, where the next offset is unknown."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -156,8 +156,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
 
-    If the split begins with damage, the offset helps to recognize the next batch, so that damaged bytes aren't mistaken
-    for one. The task that reads the preceding split uses the same offset, so the two tasks agree.
+    If the split begins with damage, this offset helps to find the next real batch, since later offsets must be higher.
+    The task that reads the preceding split uses the same offset, so both tasks agree on where the damage ends.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -177,10 +177,9 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip the batches before `end` with native code, and return the position reached.
+    """Skip the batches before `end` with native code. Return the position reached, and the last offset before it.
 
-    Also returns the last offset before that position, or NO_OFFSET if it is unknown. The position may be before `end`,
-    if the native engine can't read a batch.
+    The offset is NO_OFFSET if it is unknown. The position may be before `end`, if native code can't read a batch.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -188,7 +187,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not batch_headers.is_native:
         return start, NO_OFFSET
     batch_headers.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # the caller reads on from the position reached, and gets the same error there
+    with suppress(LogError):  # the caller reads on from there, and gets the same error
         if scan.size(start) <= _SMALL:
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -196,7 +195,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position in an index hint if a batch with the hint's offset is there; otherwise 0."""
+    """Return the position that the index hint gives, if the batch there has the hint's offset; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -209,17 +208,17 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return the index entry at or before the split's start as a hint (position and offset); None if there is none."""
+    """Return a hint (position, offset) from the last index entry at or before the split's start; None without one."""
     if split.start == 0:
         return None
-    # Unless permissive, start one batch earlier, so that the first batch's offset can be checked against it.
+    # A strict read starts one batch earlier, to check that the first batch's offset is higher than that batch's.
     place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
             found = entries.at_or_before(place, 1) if entries else None
     except (LogError, LogPathError):
-        return None  # an unreadable index is ignored, because it only saves time
+        return None  # the index only saves time, so the read works without it
     if found is None or not 0 < found[1] <= split.start:
         return None
     return found[1], (name.base_offset if name else 0) + found[0]
@@ -227,7 +226,7 @@ def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
 
 @contextmanager
 def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
-    """Yield the offset index of the split's segment, or None if there is no index file. Raises LogPathError."""
+    """Yield the offset index of the split's segment; None if there is no index file. Raises LogPathError."""
     if is_remote(split.file):
         remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
         yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None

@@ -1,7 +1,8 @@
 """The columns of `kafka_log`: their names and types, and how they are converted from log columns to Arrow columns.
 
 The first eight are the columns of Spark's own Kafka source, so queries written for that source also work here. Each
-column is defined by one row of a table: name, type, and the columns of `tagwire.log.columns` that its values come from.
+column is defined by one row of a table: its name, its type, and the columns of `tagwire.log.columns` from which its
+values are made.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,12 +37,12 @@ class SplitNames(NamedTuple):
 
     @classmethod
     def of(cls, split: Split) -> "SplitNames":
-        """Return the names to show for a split. `?` replaces bytes that are not valid UTF-8."""
+        """Return the names as shown for a split. `?` replaces bytes that are not valid UTF-8."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
 class RowSplits(NamedTuple):
-    """Identifies the split that each row of an Arrow batch comes from."""
+    """Maps each row of an Arrow batch to the split that it comes from."""
 
     splits: Sequence[SplitNames]
     numbers: Any
@@ -49,7 +50,7 @@ class RowSplits(NamedTuple):
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """Convert one value per split to one value per row."""
+        """Repeat values, one per split, so that there is one per row."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:
@@ -61,10 +62,10 @@ def _same(column: Any) -> Any:
 
 
 class LogColumn(NamedTuple):
-    """A column of `kafka_log`: its name, type, and how its values are made from log columns or from the split.
+    """A column of `kafka_log`: its name, its type, and how its values are made.
 
-    `make` converts the log columns listed in `needs`. `split` returns a value that all rows of a split share. A column
-    with neither is always null.
+    `make` converts the log columns listed in `needs`. `split` returns one value for all rows of a split. A column with
+    neither is always null.
     """
 
     name: str
@@ -74,7 +75,7 @@ class LogColumn(NamedTuple):
     split: Callable[[SplitNames], Any] | None = None
 
     def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
-        """Return the values of this column for the rows of a batch, given the batch's log columns."""
+        """Return this column's values for the rows of a batch, given the batch's log columns."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
         if not self.needs:
@@ -83,23 +84,20 @@ class LogColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Return whether header keys in these formats are numbers, to which KIP-82 assigns names."""
+    """Return whether header keys are numbers in these formats. KIP-82 assigns names to such numbers."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that converts a row number to a description of the record, for error messages."""
+    """Return a function that describes a record, given its row number, for error messages."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
-
-
-# ---------------------------------------------------------------- arrays from log columns
 
 
 def _micros_array(times: Any) -> Any:
     try:
         return times.cast(TIMESTAMP)
-    except pa.ArrowInvalid:  # times outside of Spark's range become null
+    except pa.ArrowInvalid:  # times that Spark can't represent become null
         number = pc.cast(times, pa.int64())
         fits = pc.and_(pc.less_equal(number, MOST_MILLISECONDS), pc.greater_equal(number, -MOST_MILLISECONDS))
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
@@ -119,7 +117,7 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return the record headers with string keys; null for a record without headers."""
+    """Return each record's headers with string keys; null if it has none."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
@@ -128,14 +126,14 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return the record headers with the names that KIP-82 assigns to their numeric keys; null without headers."""
+    """Return the names that KIP-82 assigns to each record's numeric header keys; null if it has no headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)
 
 
 def _per_record(found: Any, items: Any, type: Any) -> Any:
-    """Group header items into one list for each record; null for a record without headers."""
+    """Group the headers of all records into one list per record; null for a record without headers."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))
@@ -147,11 +145,8 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
     return pc.if_else(pc.less(first, 0), pa.scalar(-1, pa.int64()), numbers).cast(pa.int32())
 
 
-# ---------------------------------------------------------------- the table
-
-
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Define a column that takes its values from the log column `needed`, by default the one of the same name."""
+    """Define a column with the values of the log column `needed`, by default the log column of the same name."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 

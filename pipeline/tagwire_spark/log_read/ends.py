@@ -1,4 +1,4 @@
-"""Find the end of a growing log, and the offset that is reached after a given number of bytes.
+"""Find the end of a growing log, and the offset at which a number of bytes is reached.
 
 A log ends after its last whole batch. If the broker is still writing the next batch, the file ends within that batch
 or, if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch
@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is a previously found end in the same segment. The search begins at its last batch, unless the index leads to
-    a later one. The caller sets the last segment's `end` to the returned position, so that later readers ignore the
-    bytes after it. Raises LogError for damage before the end, unless `permissive`.
+    `near` is an earlier end in the same segment. The search begins at the batch before it, or at a later batch from the
+    index. The caller stores the returned position as the last segment's `end`, so that readers ignore the bytes after
+    it. Raises LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -57,12 +57,12 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the end offset of the batch that contains `offset`, or of the next one if none does. Raises LogError."""
+    """Return the end offset of the batch that contains `offset`, or of the first batch after it. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the offset after the batches, from offset `start` on, that fit in `most` bytes.
+    """Return the end offset of the batches, starting at offset `start`, that fit in `most` bytes.
 
     At least one batch is included, even if it is larger. Raises LogError.
     """
@@ -72,19 +72,19 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # No valid batch was found, so let the reader of the rows report the error.
+    # If no valid batch was found, include everything: the reader of the rows then reports the error.
     return reached if reached > start else end
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """Return the end offset of each segment that overlaps the range from `start` to `end`, cut off at `end`."""
+    """Return the end offset of each segment that overlaps the range from `start` to `end`, but at most `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether missing offsets are expected: the log was compacted, or `kafka_log` wrote rows with offset gaps.
+    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote.
 
     Raises LogError, PipelineError.
     """
@@ -106,7 +106,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the spans (positions and offsets) of a partition's batches, from the batch that contains `offset` on."""
+    """Yield the positions and offsets of a partition's batches, from the batch that contains `offset` on."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -119,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return a position at or before the batch with `offset` (None: the last batch), from the index; 0 without one."""
+    """Return an index position at or before the batch with `offset` (None: the last batch); 0 without an index."""
     try:
         entry = segment.index_entry(offset)
     except LogError:
@@ -128,7 +128,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the spans of the batches from a position on, without an unfinished batch at the end of the log."""
+    """Yield the positions and offsets of the batches from a position on, without an unfinished last batch."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -146,7 +146,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damage at a position and, if there is one, the next whole batch after it."""
+    """Return the damage at a position and, if one follows, the next whole batch."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)
@@ -156,7 +156,7 @@ def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
 
 
 def _has_offset(scan: Scan, position: int, offset: int) -> bool:
-    """Return whether there is a whole batch with this offset at a position."""
+    """Return whether the batch at a position is whole and contains this offset."""
     try:
         batch = scan.batch(position)
     except LogError:

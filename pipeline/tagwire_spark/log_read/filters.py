@@ -1,4 +1,4 @@
-"""Use Spark's filters to narrow a query, so that less is read.
+"""Narrow a query by Spark's filters, so that less is read.
 
 Topic and partition filters select files, and offset filters select records. Spark does not apply these filters again,
 and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount that is read: Spark applies them again,
@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # error rows have no offset, so Spark must apply the filter to them
+            left.append(each)  # Spark must apply the filter to error rows, which have no offset
     return query, left
 
 
@@ -54,12 +54,12 @@ def _number(query: LogQuery, each: Any) -> LogQuery:
 
 
 def _values(each: Any) -> Iterable[Any]:
-    """Return the values that a filter allows for its column."""
+    """Return the values that a filter allows in its column."""
     return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """Return a filter's lower and upper bound, each inclusive or exclusive; None means no bound."""
+    """Return the lower and upper bound that a filter sets, and whether each is inclusive; None means no bound."""
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

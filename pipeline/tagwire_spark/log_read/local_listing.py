@@ -2,7 +2,7 @@
 
 A folder's modification time changes when files in it are added, removed or renamed. A segment's modification time
 changes when the segment is written to. File systems round these times, so a second change shortly after the first may
-go unnoticed. So a listing is cached only if the last change is not too recent.
+go unnoticed. So a listing is cached only some time after the last change.
 """
 
 import os
@@ -31,7 +31,7 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """A cache of the partition folders below each root, and of facts about each partition, which `look` computes."""
+    """A cache of the partition folders below each root, and of what `look` returns for each partition."""
 
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look
@@ -56,7 +56,10 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return the facts about a partition, cached if it is unchanged. Raises LogPathError, and errors of `look`."""
+        """Return what `look` returned for a partition; call it again if the partition has changed.
+
+        Raises LogPathError, and any error of `look`.
+        """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
         if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):

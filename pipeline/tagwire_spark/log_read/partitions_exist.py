@@ -1,8 +1,7 @@
 """Check that the topics and partitions named in options exist (`subscribe`, `assign`, offsets and times).
 
 Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
-rejected, but `subscribePattern` may match nothing. A stream does not reject an unknown topic, which may be created
-later.
+rejected, but `subscribePattern` may match nothing. A stream accepts an unknown topic, which may be created later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -21,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `there` returns all existing partitions, or None if the log may be empty. It is called only if a name in the options
-    is missing from `seen`.
+    `seen` has the partitions found so far. Only if a name is not among them is `there` called, which returns all
+    existing partitions, or None if the log may be empty.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {
