@@ -154,9 +154,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker has not mounted the job's
-    folder.
-    """
+    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker can't write there."""
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

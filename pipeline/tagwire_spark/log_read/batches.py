@@ -148,7 +148,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the base offset of the segment at position 0; None elsewhere, where the next offset is unknown."""
+    """Return the segment's base offset for position 0, and None for other positions, where no offset is known."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 

@@ -59,7 +59,9 @@ def _values(each: Any) -> Iterable[Any]:
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """Return the lower and upper bound that a filter sets, and whether each is inclusive; None means no bound."""
+    """Return the lower and upper bound that a filter sets; None means no bound. Its class decides if they are
+    inclusive.
+    """
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

@@ -1,6 +1,6 @@
 """A query of the source `kafka_log`, parsed from its options.
 
-Options have the same names as in Spark's own Kafka source, where it has them. A query is plain data, and is sent to
+Options that Spark's own Kafka source also has are named as they are there. A query is plain data, and is sent to
 workers with each split.
 """
 
@@ -60,7 +60,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class LogQuery(NamedTuple):
-    """What to read from log segments, and how. A bound of None means no bound."""
+    """What to read from log segments, and how. None means no bound."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -121,7 +121,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove stream options from a batch read, with a warning. Spark's Kafka source ignores them there as well."""
+    """Drop stream options from a batch read, with a warning. Spark's Kafka source also ignores them there."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -129,10 +129,10 @@ def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the options that connect to Kafka brokers, with a warning.
+    """Drop the options that connect to Kafka brokers, with a warning.
 
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for removed options that have a
-    replacement in this source.
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for an option that this source replaces
+    by another one.
     """
     kept: dict[str, Any] = {}
     ignored: list[str] = []
@@ -152,7 +152,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time that the options give for a partition; None if they give none."""
+    """Return the time that the options set for a partition; None if they set none."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
@@ -230,7 +230,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Parse the file system options for URLs. Raises PipelineError, which never shows option values."""
+    """Parse the options of the file systems of URLs. Raises PipelineError, whose text never shows option values."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -265,7 +265,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # a string would be iterable too
+        if all(isinstance(partitions, list) for partitions in value.values()):  # a string could be iterated over too
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -273,10 +273,10 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse an option with an offset for each partition. Returns None if there is no bound.
+    """Parse an option with an offset for each partition. Return None if it sets no bound.
 
-    `words` maps the words that the option accepts, such as `earliest`, to the numbers used in JSON. The first word
-    means that there is no bound.
+    `words` maps the words that the option accepts, such as `earliest`, to the numbers that stand for them in JSON. The
+    first word means that there is no bound.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
@@ -291,7 +291,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object with a number for each partition. Raises PipelineError.
 
-    A topic may have a word instead of partitions. The word's number is then stored under the partition ALL.
+    For a topic, the object may have a word instead of partitions. Its number is returned for the partition ALL.
     """
     try:
         value = json.loads(options.text(name))
@@ -305,9 +305,9 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse the timestamps that select offsets.
+    """Parse the times from which (`starting`) or up to which (`ending`) to read.
 
-    As in Spark's Kafka source, a timestamp for all partitions overrides those for single partitions.
+    As in Spark's Kafka source, a time for all partitions overrides the times of single partitions.
     """
     if options.has(f"{side}Timestamp"):
         return _milliseconds(options, f"{side}Timestamp")
@@ -322,14 +322,13 @@ def _times(options: Options, side: str) -> Offsets | int | None:
 
 
 def _whole(value: Any) -> int:
-    """Return the value if it is an int. Raises TypeError for anything else."""
     if type(value) is not int:
         raise TypeError
     return value
 
 
 def _limits(options: Options) -> Limits:
-    """Parse decoding limits of the form `name=number,name=number`."""
+    """Parse limits for decoding, written as `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")
@@ -348,7 +347,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode record values as messages; None without the option `message`. Raises PipelineError."""
+    """Return how to decode record values as messages; None if option `message` is missing. Raises PipelineError."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

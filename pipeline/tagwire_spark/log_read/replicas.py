@@ -20,23 +20,23 @@ def folder_name(file: str) -> str:
 
 
 def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
-    """Return the error for a partition of which several replicas would be read."""
+    """Return the error to raise if several replicas of a partition would be read."""
     name = f"{key[0]}-{key[1]}"
     what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
     return invalid(f"{what}; give only one of them, or read the one that ends last with option replicas=longest.")
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return the segments of each partition from a single folder. Raises PipelineError if there are several replicas.
+    """Return the segments of each partition, all from one folder. Raises PipelineError if there are several replicas.
 
-    With the option replicas=longest, it instead chooses the folder whose last segment has the highest base offset or,
-    if several folders do, the one whose last segment is largest.
+    With the option replicas=longest, choose the folder whose last segment has the highest base offset or, if several
+    folders have this segment, the folder in which it is largest.
     """
     folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
     real = cache(lambda folder: folder if is_remote(folder) else os.path.realpath(folder))
     for whole in wholes:
         folder = folder_name(whole.file)
-        # A folder without a partition number has no replicas.
+        # Partitions in folders without a partition number can't be replicas.
         key = (whole.topic if whole.partition >= 0 else folder), whole.partition
         known = folders.setdefault(key, {}).setdefault(real(folder), {})
         name = whole.file.rpartition("/")[2]
@@ -52,5 +52,5 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the file name (the base offset in 20 digits) and size of the last segment in a folder."""
+    """Return the file name, which contains the base offset in 20 digits, and the size of a folder's last segment."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

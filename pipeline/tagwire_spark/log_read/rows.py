@@ -1,7 +1,7 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
 Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
-segment. So the engine stores the file of each row, to show which split the row comes from.
+segment. So the engine also stores each row's file, which shows which split the row comes from.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
-    """Return all columns that a query can have. With `strict`, nested fields are NOT NULL wherever possible."""
+    """Return all columns that a query can have. With `strict`, fields inside columns are NOT NULL wherever possible."""
     schema = StructType()
     is_there = {
         "headers": query.has_headers,
@@ -69,7 +69,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """Return the rows of a split as Arrow batches. This runs on a worker. Raises PipelineError."""
+    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
     return rows_of_task([split], query, schema)
 
 
@@ -81,8 +81,8 @@ def rows_of_task(
 ) -> Iterator[Any]:
     """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
-    If a split can't be read, `refused` is called with the error and the split. By default it raises the error. If it
-    returns, reading continues with the next split. Raises PipelineError.
+    If a split can't be read, `refused` is called with the error and the split. If `refused` returns, reading continues
+    with the next split; by default it raises the error. Raises PipelineError.
     """
     settle_worker()
     rows = _Rows(splits, query, arrow_schema(schema))
@@ -97,14 +97,14 @@ def rows_of_task(
 
 
 def check_number(partition: int, where: str) -> None:
-    """Raise PipelineError for a partition number that doesn't fit in the int32 column."""
+    """Raise PipelineError if a partition number doesn't fit in the int32 column."""
     if partition > _MOST_PARTITIONS:
         text = f"{where}: partition number {partition} is greater than {_MOST_PARTITIONS}"
         raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename the folder.")
 
 
 class _Rows:
-    """The rows of consecutive splits, as Arrow batches with the requested columns."""
+    """Makes Arrow batches of the requested rows and columns from consecutive splits."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -114,7 +114,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # `value` is decoded as a message; `offset` names the record in errors
+            self._names += ["value", "offset"]  # to decode `value` as a message, and to name the `offset` in errors
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -128,7 +128,7 @@ class _Rows:
         """The index of each split with rows in the current batch, by the file name that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the names of the log columns that are needed to decide which rows are requested."""
+        """Yield the log columns from which the requested rows are selected."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -148,10 +148,10 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the Arrow batches that become full while a split is read, and a row for each damaged range.
+        """Yield the Arrow batches that fill up while a split is read, and a row for each damaged range.
 
-        The remaining rows stay buffered, and `rest` yields them after the last split. Raises LogError after it has
-        yielded the rows before the invalid bytes.
+        The last rows stay buffered until the next split or `rest`. Raises LogError, after yielding the rows before the
+        invalid bytes.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)
@@ -162,13 +162,13 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """Yield the rows that are still buffered, as an Arrow batch."""
+        """Yield the rows that are still buffered as an Arrow batch."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert log columns to a Spark batch of the requested rows. Yields nothing if no row is requested."""
+        """Yield a Spark batch of the requested rows among these log columns, unless there are none."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -183,7 +183,7 @@ class _Rows:
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
-        """Yield a row that stands for unreadable bytes, with their position and the error."""
+        """Yield a row that represents unreadable bytes by their position and error."""
         places = RowSplits(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
@@ -196,21 +196,19 @@ class _Rows:
             assert self._query.message is not None
             names = record_names(places.file_of, made["offset"])
             made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
-        if not self._schema.names:  # count() may request no columns
+        if not self._schema.names:  # `count()` may request no columns
             nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
         return requested_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """Return, for each row, the index of the split that it comes from; None if the task has only one split."""
+        """Return the index of each row's split; None if the task has only one split."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")
         return pa.array([self._numbers.get(name) for name in files.dictionary.to_pylist()], pa.int32()).take(
             files.indices
         )
-
-    # ------------------------------------------------------------ selecting rows
 
     def _kept(self, batch: Any, numbers: Any) -> Any:
         """Return a mask of the requested rows; None if all rows are requested."""
@@ -233,16 +231,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The name of the log column to compare with the query's end offset."""
+        """The log column that is compared with the query's end offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the bound for each row: attribute `name` of the row's split, plus `more`."""
+        """Return, for each row, the attribute `name` of the row's split (a bound), plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks that select the requested times: exactly for records, or roughly for batches (`level=batch`)."""
+        """Yield masks that select the requested times: exactly for records, roughly for batches (`level=batch`)."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -254,13 +252,13 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Reject a log if an abort marker ends a transaction that no index lists. Raises PipelineError, LogError."""
+        """Raise an error if an abort marker's transaction is missing from its index. Raises PipelineError, LogError."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # With level=batch, there is no key to distinguish commit markers from abort markers.
+            # With level=batch, there is no key, so any marker might be an abort marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
@@ -284,7 +282,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """The engine's pass over the files of splits. It handles invalid bytes as `split_pieces` does."""
+    """The engine's pass over the files of splits, with the same rules for invalid bytes as in `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -298,9 +296,9 @@ class _SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that become full while a split is read, and a Damage object for each range of invalid bytes.
+        """Yield the arrays that fill up while a split is read, and a Damage object for each range of invalid bytes.
 
-        Rows that don't fill an array stay buffered. Raises LogError.
+        The last rows stay buffered. Raises LogError.
         """
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
@@ -312,8 +310,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset.
-            # Only a second batch beyond the end offset confirms that the end is reached.
+            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset. A
+            # second batch beyond the end offset confirms that the end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -321,9 +319,9 @@ class _SplitPass(Pass):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def _check_end(self) -> None:
-        """Raise LogError if the split's last batch reaches into the offsets of the next segment."""
+        """Raise LogError if the split's last batch reaches into the next segment's offsets."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error, with the batch's position
+            for _ in split_pieces(self.split, self.query):  # raises the error with the position of the batch
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
@@ -332,12 +330,12 @@ class _SplitPass(Pass):
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
             last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # stop without an error: the broker may still be writing the bytes that follow
+            if last is None:  # stop here, because the broker may still be writing the next bytes
                 rows.leave(split.end, None)
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # None unless only the batch's records or offsets are invalid
+        batch = _whole_batch(scan, rows.position)  # not None if only the batch's records or offsets are invalid
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -353,14 +351,13 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`.
-
-        If no batch was read (-1), returns the base offset at the start of a segment, and None elsewhere.
+        """Return the offset after `last`. If no batch was read (-1), return the segment's base offset, or None if
+        unknown.
         """
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last offset before an invalid batch at this position; None if `split_pieces` ends before it.
+        """Return the last offset before an invalid batch, or None if the split's requested batches end before it.
 
         This reads the split again, because the last batch that the engine read may have a wrong offset.
         """

@@ -1,6 +1,6 @@
 """Plan, on the driver, which bytes of which segments each task reads: its splits. Planning reads no records.
 
-A split consists of the batches that begin in its byte range; a range may begin at any byte. To find the first batch, a
+A split consists of the batches that begin in a byte range, which may start and end anywhere. To find the first batch, a
 task uses the last index entry before the range, provided that a whole batch with the entry's offset is at that
 position. Otherwise the task reads the headers of all batches before the range. So a wrong index costs time but never
 loses a record. The driver reads an index only if a query begins within a segment.
@@ -94,8 +94,8 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder at the same time. This function doesn't, because the
-    check would read all partitions. Raises PipelineError.
+    The caller must check that no commit changes the log folder meanwhile. Checking it here would read all partitions of
+    the folder each time. Raises PipelineError.
     """
     wholes: list[Split] = []
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the number of bytes per task: the requested number, or more if that would make too many tasks."""
+    """Return the number of bytes per task: as requested, or by default enough to limit the number of tasks."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -120,8 +120,8 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """Yield the locations of paths and patterns. Raises PipelineError.
 
-    Pattern matches that are not segments, or that are partition folders being moved or deleted, are skipped. To read
-    these, give their exact path.
+    Among the matches of a pattern, files that are not segments are skipped, and so are partition folders that a broker
+    is moving or deleting. They are read only if their exact path is given.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -132,7 +132,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a pattern match is part of a log: not some other file, and not being moved or deleted."""
+    """Return whether a pattern match is a segment, or a folder that the broker is not moving or deleting."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -154,7 +154,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # List again: another process has committed a write, or a broker has removed a listed file.
+            # List the files again: another process has committed a write, or a broker has removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
@@ -163,7 +163,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
     """Prevent commits from moving a location's files during the block. Raises PipelineError.
 
-    For a URL, this only checks that its listing shows no part of a commit.
+    For a URL, only check that its listing shows no part of a commit.
     """
     with ExitStack() as stack:
         for folder in sorted(_written_to(location.local, partitions)):
@@ -175,7 +175,7 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
 
 
 def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """Return the folders to which commits may have written for a path: the path, and the folders above its partitions.
+    """Return the folders to whose commits a path belongs: the path, and the parent folders of its partitions.
 
     Raises LogPathError.
     """
@@ -185,7 +185,7 @@ def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Pat
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
-    """Raise PipelineError if a path has no segments. The error lists what was found there.
+    """Raise PipelineError if a path has no segments. The error lists what was found there instead.
 
     A log folder without segments is accepted if `kafka_log` wrote it, because the written DataFrame may have had no
     rows.
@@ -205,14 +205,14 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that may have requested rows, and a split for the whole segment."""
+    """A segment that may have requested rows, and a split that covers the whole segment."""
 
     segment: Segment
     whole: Split
 
 
 def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those that can't have requested rows according to their file names."""
+    """Yield the segments of a location, except those that can't have requested rows, judging by their file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -224,8 +224,8 @@ def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
     """Yield the requested partitions in a folder, or the folder itself if it is a requested partition.
 
-    Other partition folders are not listed. A partition that is being moved or deleted is yielded only if `location` is
-    its folder.
+    Other partition folders are not listed. A partition that a broker is moving or deleting is skipped unless `location`
+    is its folder.
     """
     for folder in counted_folders(location.local):
         if query.wants(*partition_key(folder)):
@@ -233,7 +233,7 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return all partitions in the locations; None if there are none because `kafka_log` wrote no rows.
+    """Return the topics and numbers of all partitions in the locations; None for an empty log that `kafka_log` wrote.
 
     Raises LogPathError.
     """
@@ -245,8 +245,8 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
-    Folders being moved or deleted are skipped, except for `path` itself. `searched` is called with each other folder
-    before that folder is listed. Raises LogPathError.
+    Folders that a broker is moving or deleting are skipped, except for `path` itself. Every folder that is not a
+    partition folder is passed to `searched` before it is listed. Raises LogPathError.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -257,7 +257,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield a partition's segments, skipping those whose file names show that they can't contain requested rows.
+    """Yield a partition's segments, except those that can't have requested rows, judging by their file names.
 
     Raises PipelineError, LogError.
     """
@@ -290,11 +290,10 @@ def requested_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Reject requested offsets that are after the log's end.
+    """Raise PipelineError if a requested offset is after the log's end. With the option `partial`, find the end.
 
-    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment
-    without an index is not checked, because finding it would require reading the whole segment. Raises PipelineError,
-    LogError.
+    An unfinished batch after that end is then left out. The end of a remote segment without an index is not checked,
+    because finding it would require reading the whole segment. Raises LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -302,7 +301,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
     if not (query.partial or is_compared):
         return
-    # Damage is ignored here, because the reader of the rows reports it.
+    # Ignore damage here, because the reader of the rows reports it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
     if query.partial:
@@ -313,11 +312,8 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             raise loss(f"{name} ends before offset {end.offset}, but the {kind} offset is {offset}")
 
 
-# ---------------------------------------------------------------- from segments to splits
-
-
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. Indexes of many remote segments are read concurrently."""
+    """Yield a split for each segment with requested rows. If many indexes are remote, they are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
@@ -326,7 +322,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split with a hint for its start, from the indexes.
+    """Return a segment's split. If it begins within the segment, indexes give a hint of where.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
@@ -350,31 +346,31 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the index entry at or before the first requested offset; None to start at the beginning of the segment."""
+    """Return the index entry at or before the first requested offset; None if reading starts at position 0."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # an unreadable index is ignored, because it only saves time
+        return None  # the index only saves time, so planning works without it
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut the splits of whole segments into splits of about the task size. An empty last segment gets no split."""
+    """Cut splits that cover whole segments into splits of about the task size. An empty last segment gets none."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the splits of a segment. Only the first one has a hint; the tasks of the others look up their start."""
+    """Yield the splits of a segment. Only the first one has a hint; tasks with later splits look up their start."""
     if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # without an index, the tasks of later parts would have to fetch all bytes before them
+        step = whole.end  # without an index, each task would fetch all bytes before its split
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a small remainder doesn't get its own task
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # the task must report an empty segment that is not the last
+        if whole.end or whole.next_base != NO_OFFSET:  # the task must report an empty segment before the last one
             yield whole
         return
     yield whole._replace(end=starts[0])
@@ -383,7 +379,6 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
 
 
 def _bytes(split: Split) -> int:
-    """Return the number of bytes that a task reads for a split."""
     return split.end - (split.hint[0] if split.hint else split.start)
 
 

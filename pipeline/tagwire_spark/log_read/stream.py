@@ -1,8 +1,8 @@
 """`spark.readStream.format("kafka_log")`: read growing logs as a stream of micro-batches.
 
-As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. It always
-follows a whole batch. The start and end offset of a micro-batch determine its rows, so a restart from a checkpoint
-reads the same rows again. All state is in the checkpoint.
+As in Spark's Kafka source, a stream offset is the next offset of each partition: {"orders": {"0": 23}}. Each of these
+offsets is at the end of a batch. The start and end offset of a micro-batch determine its rows, so a restart from a
+checkpoint reads the same rows again. All state is in the checkpoint.
 """
 
 import time
@@ -82,10 +82,10 @@ _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function so that it is repeated after an error, because retention may delete a segment that it listed.
+    """Decorate a function so that it is repeated after an error: retention may delete a segment that it has listed.
 
-    The repeated call lists the logs again, without that segment, and shows whether its records were already read.
-    Errors that persist are raised.
+    The next call lists the logs without that segment, and finds out whether its records were already read. An error
+    that persists is raised.
     """
 
     @wraps(look)
@@ -161,8 +161,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_trees": None, "_ends": {}, "_listing": None}
 
-    # ------------------------------------------------------------ on the driver
-
     @_looked_again
     def initialOffset(self) -> dict[str, Any]:
         """Return the offset at which a query without a checkpoint starts."""
@@ -180,12 +178,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit per micro-batch from the options."""
+        """Return the limit per micro-batch that the options set."""
         return self.asked.limit
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Make the query end at the current ends of the logs. Raises PipelineError if a partition doesn't exist."""
+        """Let the query end where the logs end now. Raises PipelineError if a partition doesn't exist."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -208,7 +206,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Return whether to wait for more rows, according to minOffsetsPerTrigger and maxTriggerDelay."""
+        """Return whether minOffsetsPerTrigger and maxTriggerDelay require waiting for more rows."""
         if not self.asked.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -218,12 +216,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Return the offset at which the logs ended when the last micro-batch was planned."""
+        """Return where the logs ended when the last micro-batch was planned."""
         return self._latest or None
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return a Spark partition for each task of the micro-batch between two offsets. Raises PipelineError."""
+        """Return the tasks of the micro-batch between two offsets, as Spark partitions. Raises PipelineError."""
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
@@ -231,7 +229,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
-        # If all logs are missing, the folder may be unmounted rather than deleted.
+        # If all partitions are missing, a folder that is not mounted is more likely than a deletion.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
@@ -243,18 +241,17 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return partitions_there(log_locations(self.query.paths, stack, self.query.storage))
 
     def _logs(self) -> dict[tuple[str, int], Log]:
-        """Return the current state of the requested partitions. Raises PipelineError."""
         return self._looked_at(self.query, is_planned=False)[0]
 
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both results come from the same listing. So if a file is deleted before the listing, this function notices; if
-        it is deleted later, the task that reads it notices. Raises PipelineError.
+        Both come from one listing. So this function notices a file that was deleted before the listing, and the task
+        that reads the file notices a later deletion. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
-        self._trees.close()  # deletes the local trees of the previous listings
+        self._trees.close()  # deletes the local trees of the previous listing
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
@@ -273,17 +270,17 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, reading only those that have changed. Raises LogError."""
-        # Cached listings don't show changes of the log start offset, which is in a file outside the partition's folder.
+        """Yield the requested partitions of a local folder. Only changed partitions are read. Raises LogError."""
+        # Changes of the log start offset don't show in cached listings: it is in a file outside the partition's folder.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again, because a commit may have moved some
+            for folder in self._listing.folders(location.local):  # listed again while commits are locked out
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL, reading only segments that have changed. Raises LogError."""
+        """Yield the requested partitions at a URL. Only changed segments are read. Raises LogError."""
         with settled_location(location):
             partitions = [*partitions_of(location, query)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
@@ -294,7 +291,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log. The search begins at its last known end, and is skipped if `state` is unchanged.
+        """Return the end of a log, searching from its last known end; without a search if `state` is unchanged.
 
         Raises LogError.
         """
@@ -312,11 +309,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def _local_log(self, partition: Partition) -> Log | None:
-        """Return the Log of a local partition; None if it has no segments. Raises LogError."""
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return the Log of a partition that ends at `end`; None if there is no end. Raises PipelineError.
+        """Return the Log of a partition that ends at `end`; None if `end` is None. Raises PipelineError.
 
         The end is also stored in the last segment, so that later readers stop there.
         """
@@ -352,15 +348,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 continue
             raise loss(why)
 
-    # ------------------------------------------------------------ on workers
-
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the Arrow batches of a task's splits."""
         rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_refused)
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise a split's error, unless the query tolerates data loss and retention deleted the split's file.
+        """Raise a split's error, unless retention deleted the split's file and the query tolerates data loss.
 
         Raises PipelineError.
         """
@@ -375,9 +369,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:
-    """Return whether a missing segment was deleted: its folder exists, and the log now begins after the split.
+    """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split.
 
-    If the folder is missing as well, the worker may lack a mount, so this returns False.
+    Returns False if the folder is missing as well, because the worker may only lack a mount.
     """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:
@@ -391,7 +385,7 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Raise PipelineError if a path, or a pattern match, is a single segment.
+    """Raise PipelineError if a path, or a match of a pattern, is a single segment.
 
     A stream can't follow a single segment, because new records are written to other files.
     """
@@ -401,5 +395,5 @@ def _check_folder(location: Location) -> None:
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
-    """Return splits for the requested segments of a partition. Raises PipelineError, LogError."""
+    """Yield a split for each requested segment of a partition. Raises PipelineError, LogError."""
     return whole_splits(query, requested_segments(query, partition, partition.segments, location), location)

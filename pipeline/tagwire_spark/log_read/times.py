@@ -1,10 +1,11 @@
 """Find the part of a segment that is earlier than a requested time, using the segment's time index.
 
 An entry in a `.timeindex` means that no record up to its offset has a later timestamp. An index that is damaged or
-belongs to another segment must not hide records, so an entry is used only if the maximum timestamp of the batch with
-its offset is exactly the entry's timestamp. Everything after that batch is read, because timestamps need not be in
-order. File modification times can't be used instead, because producers set record timestamps. And no index shows an
-offset after which all records are later than a time.
+belongs to another segment must not hide records, so an entry is used only if the batch with its offset has exactly the
+entry's timestamp as its maximum. Everything after that batch is read, because timestamps need not be in order.
+
+File modification times can't be used instead, because producers set record timestamps. And no index shows after which
+offset all records are later than a time.
 """
 
 from itertools import islice
@@ -29,7 +30,7 @@ class Earlier(NamedTuple):
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """Return the part of a segment before a timestamp in milliseconds; None if the time index shows no such part."""
+    """Return the part of a segment before a timestamp in milliseconds; None if the time index doesn't show one."""
     path = segment.beside("timeindex")
     if path is None:
         return None

@@ -1,8 +1,8 @@
 """Find the offset at which a partition reaches a time (`startingOffsetsByTimestamp`, `endingOffsetsByTimestamp`).
 
 As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
-that record is read, even records with earlier timestamps. Segments in which all records are earlier, according to the
-time index, are skipped. After those, only batch headers are read, until the batch with the record is found.
+that record is read, even records with earlier timestamps. Segments that are entirely earlier, according to their time
+index, are skipped. In the next segment, only batch headers are read, up to the batch with that record.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from tagwire_spark.options import invalid
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """Return the query with the start and end times of one partition replaced by offsets.
+    """Return a query in which offsets replace the start and end time of one partition.
 
-    Raises PipelineError for damage and, if `late_is_error`, for a start time that is later than all records.
+    Raises PipelineError for damage and, with `late_is_error`, for a start time that is later than all records.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
@@ -72,7 +72,7 @@ def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, per
 def _late_batches(
     scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
 ) -> Iterator[tuple[int, RecordBatch]]:
-    """Yield the batches, from offset `first` on, that may contain a record at or after `timestamp`. Raises LogError."""
+    """Yield the batches from offset `first` on that may have a record at or after `timestamp`. Raises LogError."""
     position = 0 if first is None else segment.position_of(scan, first)
     if permissive:
         found = (each for each in pieces(scan, position) if isinstance(each, Found))

@@ -1,4 +1,4 @@
-"""Check that a stream still reads the same logs, by comparing topic IDs and leader epochs with its earlier offsets."""
+"""Check that a stream still reads the same logs: compare topic IDs and leader epochs with those in its last offset."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a partition's topic ID, and its leader epochs with their first offsets; empty if they can't be read."""
+    """Return a partition's topic ID, and its leader epochs with their first offsets; both empty if unreadable."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs
@@ -18,7 +18,7 @@ def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Return the partitions of topics recreated between two stream offsets. They are read from the beginning."""
+    """Return the partitions of topics that were recreated between two stream offsets."""
     before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
     topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
     return (key for key in offset_ends(start) if key[0] in topics)
@@ -27,7 +27,7 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
 
-    If `fails` is false, recreated topics are read from the beginning instead. Returns whether there are any.
+    If `fails` is false, let recreated topics start from the beginning instead. Return whether there are any.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

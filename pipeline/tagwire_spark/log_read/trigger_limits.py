@@ -45,9 +45,10 @@ class Log(NamedTuple):
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Return the offset at which a micro-batch ends in each partition.
+    """Return the offset at which a micro-batch ends, for each partition.
 
-    This is the end of the log or, if there is a limit, the offset at which the partition's share of it is used up.
+    Without a limit, this is the end of the log; otherwise, the offset at which the partition's share of the limit is
+    used up.
     """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
@@ -75,16 +76,16 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit: in proportion to its backlog, at least 1; empty if everything fits."""
+    """Return each partition's share of a limit, in proportion to its backlog, but at least 1; empty if all rows fit."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Divide a strict limit among the partitions, one unit at a time, and return each partition's share.
+    """Divide a strict limit among the partitions, one unit at a time. Return each partition's share.
 
-    The order of the partitions is random, with the offsets as the seed, so it changes with each micro-batch. With a
-    fixed order, or an order by backlog, some partitions could wait a long time behind others that keep growing.
+    The order of the partitions is random, with the stream offset as the seed, so it changes with each micro-batch. In a
+    fixed order, or an order by backlog, partitions that keep growing could make others wait for a long time.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
@@ -96,7 +97,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the number of bytes from an offset on, assuming that all offsets of a segment have the same size."""
+    """Estimate the number of bytes from an offset on, as if all offsets of a segment had the same size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)
@@ -107,7 +108,7 @@ def _bytes_behind(log: Log, offset: int) -> int:
 
 
 def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
-    """Return a stream offset in Spark's form. Its keys are sorted, because Spark compares offsets as strings."""
+    """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings."""
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
@@ -121,6 +122,6 @@ def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, i
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
-    """Return the next offset of each partition, from a stream offset in Spark's form."""
+    """Return the next offset of each partition from a stream offset, as Spark stores it."""
     topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
     return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}

@@ -1,8 +1,8 @@
 """Find the records of a partition that are in aborted or open transactions.
 
-Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker, and write
-snapshots of the producer state. Batch headers are read from the latest snapshot on or, without a snapshot, from the
-start of the log. A process doesn't read the headers again unless that part of the log changes.
+Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. They also write
+snapshots of the producer state, so batch headers are read only from the latest snapshot on or, without one, from the
+start of the log. A process reads these headers only once, unless that part of the log changes.
 """
 
 from bisect import bisect_right
@@ -38,7 +38,7 @@ _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_t
 
 
 class Transactions(NamedTuple):
-    """The aborted and open transactions of a partition, whose records `read_committed` leaves out."""
+    """The aborted and open transactions of a partition. `read_committed` leaves out their records."""
 
     aborted: tuple[tuple[int, int, int], ...]
     """Producer ID, first offset and marker offset; sorted, and without overlaps within a producer."""
@@ -48,11 +48,11 @@ class Transactions(NamedTuple):
     """Below this offset, transactions are known only from indexes, not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
-        """Return only those transactions that overlap a segment."""
+        """Return these transactions without those that don't overlap a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an abort marker at this offset ends a transaction that should be in an index but isn't."""
+        """Return whether an abort marker at this offset is missing from an index that should have its transaction."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -63,14 +63,14 @@ class Transactions(NamedTuple):
             return True
         if not is_transactional or is_control:
             return False
-        # Bisected, because there may be thousands.
+        # Use bisection, because there may be thousands of transactions.
         index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return producer == producer_id and base_offset <= last
 
 
 class _Reached(NamedTuple):
-    """Cached progress: the position up to which a partition's batches were read, and its transactions up to there."""
+    """Cached progress in a partition: the position up to which batches were read, and the transactions found so far."""
 
     file: str
     position: int
@@ -95,10 +95,10 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Reject an abort marker if its transaction is in the log but no index lists it. Raises PipelineError, LogError.
+    """Raise PipelineError if an abort marker's transaction is in the log but not in its index. Raises LogError.
 
-    A transaction that wrote no records to this partition is not listed either, but it hides nothing, so its marker is
-    accepted. `of_logs` caches each folder's transactions, as found in its batches.
+    A transaction without records in this partition isn't in the index either. Its marker is accepted, because it hides
+    no records. `of_logs` caches the transactions found in each folder's batches.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -154,7 +154,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions, and merge overlapping ones: an index and the log may describe one transaction differently."""
+    """Sort transactions, and merge overlapping ones. An index and the log may differ in where a transaction begins."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -166,7 +166,7 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
 ) -> Iterator[tuple[Segment, Scan, Any]]:
-    """Yield the headers of a partition's whole batches, as Arrow batches, starting at an offset or at `reached`.
+    """Yield the headers of a partition's whole batches, as Arrow batches, from `offset` or the cached `reached` on.
 
     Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch,
     so they are left to the reader of the rows.
@@ -198,7 +198,7 @@ def _headers(
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return a partition's cached progress; None if there is none, or if the last batch has changed since."""
+    """Return a partition's cached progress; None if there is none, or if its last batch has changed since."""
     known = _REACHED.get(key)
     if known is None:
         return None
@@ -216,7 +216,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 def _follow(
     header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Update the sets of open and aborted transactions for a transactional batch. Raises LogError."""
+    """Update the open and aborted transactions with a transactional batch. Raises LogError."""
     if not header["is_control"]:
         running.setdefault(header["producer_id"], header["base_offset"])
         return
