@@ -50,15 +50,13 @@ class Options:
                 self._values[name.lower()] = str(value)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of an option as a string."""
         return self._values.get(name.lower(), default)
 
     def has(self, name: str) -> bool:
-        """Return whether the option was given."""
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Return which of `choices` an option selects, ignoring case; by default the first."""
+        """Return which of `choices` an option selects, ignoring case. The first is the default."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:
@@ -66,11 +64,11 @@ class Options:
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return the value of an option that is true or false."""
+        """Return the value of a boolean option."""
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
-        """Return the value of an option as an integer; None if the option is not given."""
+        """Return the value of an option as an integer; None if it is not given."""
         if not self.has(name):
             return None
         try:
@@ -79,7 +77,7 @@ class Options:
             raise invalid(f"Option {name}: expected an integer, got {self.text(name)!r}.") from None
 
     def size(self, name: str) -> int | None:
-        """Parse a number of bytes, such as 65536, 64k, 64m, 64MB or 1g; return None if the option is not given."""
+        """Return a number of bytes, given as 65536, 64k, 64m, 64MB or 1g; None if the option is not given."""
         if not self.has(name):
             return None
         found = _SIZE.fullmatch(self.text(name).strip().lower())
@@ -90,14 +88,14 @@ class Options:
         return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
 
     def seconds(self, name: str, default: str) -> float:
-        """Parse a duration in Spark's form, such as 500ms, 10s, 15m, 2h or 1d, and return it in seconds."""
+        """Return a duration in seconds, given in Spark's form: 500ms, 10s, 15m, 2h or 1d."""
         found = _DURATION.fullmatch(self.text(name, default).strip().lower())
         if found is None:
             raise invalid(f"Option {name}: expected a duration, such as 30s or 15m, got {self.text(name)!r}.")
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return the comma-separated names in an option; None if the option is not given."""
+        """Return an option's comma-separated names; None if the option is not given."""
         if not self.has(name):
             return None
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())

@@ -1,11 +1,14 @@
 """Spark session settings for Python performance, and the session of a command.
 
-Reasons for the settings, measured with PySpark 4.3: A small task costs 25 ms over loopback TCP, but only 4 to 5 ms over
-a Unix socket. Python sources can push down filters only if a setting enables it. Two settings repeat Spark's defaults,
-because the alternatives are costly: a new worker for each task, and pipelined functions, which sometimes fail with
-reused workers. By default, Arrow in the JVM checks the bounds of every column access, which takes a third of Spark's
-time for rows from Python. Passing columns to functions (the default since 4.3) makes rows from Parquet a third more
-expensive.
+Reasons for the settings, measured with PySpark 4.3:
+
+A small task costs 25 ms over loopback TCP, but only 4 to 5 ms over a Unix socket. Python sources can push down filters
+only if a setting enables it. By default, Arrow in the JVM checks the bounds of every column access, which takes a third
+of Spark's time for rows from Python. Passing columns to functions (the default since 4.3) makes rows from Parquet a
+third more expensive.
+
+Two settings repeat Spark's defaults, because the alternatives are costly: a new worker process for each task, and
+pipelined functions, which sometimes fail with reused workers.
 """
 
 import os
@@ -38,8 +41,9 @@ def spark_conf() -> dict[str, str]:
 
     Local workers run the driver's interpreter. Remove `spark.pyspark.python` if the workers' interpreter has another
     path. Append your own JVM options to those in `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`.
-    To find data sources, Spark runs the first `python3` on the PATH, which may be another interpreter. So this function
-    sets PYSPARK_PYTHON in the environment, unless it is already set.
+
+    To find data sources, Spark runs the first `python3` on the PATH, which may be another interpreter. To prevent this,
+    the function sets PYSPARK_PYTHON in the environment, unless it is already set.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -52,7 +56,7 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    The session is from `spark-submit`, local, or on a Spark Connect server. Raises PipelineError if Spark fails.
+    The session is started by `spark-submit`, local, or on a Spark Connect server. Raises PipelineError if Spark fails.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -60,14 +64,14 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # erases the progress bar that Spark leaves on the screen after a failed job
+            if sys.stderr.isatty():  # removes the progress bar of a failed job from the screen
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 
 def _builder(
     master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
 ) -> SparkSession.Builder:
-    """Return a session builder with the default settings, which the settings in `given` override."""
+    """Return a session builder with the default settings, overridden by the settings in `given`."""
     builder = SparkSession.builder.appName("tagwire")
     if remote is not None:
         return builder.remote(remote).config(map=given)
@@ -75,8 +79,8 @@ def _builder(
         return builder.config(map={**_SETTINGS, **given})
     where = master or "local[*]"
     if where.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # only local processes connect to the driver
-    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no progress bars in files and pipes
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # the driver only has local connections
+    bar = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}  # no progress bar in files and pipes
     return builder.master(where).config(map={**spark_conf(), **_LOCAL, **bar, **given})
 
 

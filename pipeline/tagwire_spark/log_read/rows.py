@@ -264,7 +264,7 @@ class _Rows:
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that are not in an aborted or open transaction. Checks each record batch once."""
+        """Return a mask of the rows that aren't in an aborted or open transaction. Every batch is checked only once."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:

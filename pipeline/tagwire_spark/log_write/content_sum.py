@@ -1,7 +1,8 @@
 """A checksum over records, to detect whether two writes of a micro-batch have the same content.
 
 The sum does not depend on the order, batches or offsets of the records. Each record's key, value and headers are summed
-as encoded in format v2, because rows that never become Python objects (`row_runs`) are summed while they are encoded.
+in their format v2 encoding, because rows that never become Python objects (`row_runs`) are summed while they are
+encoded.
 """
 
 from collections.abc import Iterable

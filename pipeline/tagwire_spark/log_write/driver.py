@@ -1,4 +1,7 @@
-"""Write `kafka_log`. Tasks stage segments; the driver checks them against each other and the log, then commits them."""
+"""Write `kafka_log`: tasks stage segments, and the driver checks and commits them.
+
+The driver checks that the segments of different tasks fit together, and that they fit the existing log.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +54,7 @@ _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 
 
 class Staged(WriterCommitMessage):
-    """The message that a task returns to the driver: its staged segments, and its micro-batch."""
+    """A task's message to the driver: the segments it staged, and its micro-batch."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -83,7 +86,7 @@ class LogWriter(DataSourceArrowWriter):
         remove_leftovers(self.job, self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove the staged files. Spark calls this on the driver when a task has failed or the commit was rejected."""
+        """Remove the staged files. Spark calls this on the driver if a task has failed or the commit was rejected."""
         abandon(self.job)
 
 
@@ -106,9 +109,9 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             return Staged([], batch, is_committed=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote a different micro-batch."""
+        """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote another micro-batch."""
         batch = _batch_of(messages)
-        if batch is None:  # the micro-batch has no tasks
+        if batch is None:  # a micro-batch without tasks
             return
         if batch.number != batchId:
             text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
@@ -121,23 +124,23 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Remove the staged files after a failure, on the driver. The next commit removes any that are left."""
+        """Remove the staged files after a failure, on the driver. The next commit removes any remaining ones."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job of a micro-batch, which is the same for all tasks and all runs of the micro-batch."""
+        """Return the job of a micro-batch. All tasks and all runs of the micro-batch share this job."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
-    """Raised if a micro-batch is already committed, because the previous driver died or this attempt is late."""
+    """Raised if a micro-batch is already committed: the previous driver died, or this attempt is late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # checked after staging, because a later commit removes the staging folder
+    if is_before(batch, noted_batches(job)):  # checked after staging, since a later commit removes the folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -156,7 +159,7 @@ def _is_before(id: str, batch: MicroBatch) -> bool:
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
-    """Write a task's rows to staged segments, and return these. Raises PipelineError."""
+    """Write a task's rows to staged segments, and return the segments. Raises PipelineError."""
     try:
         for batch in iterator:
             output.add_batch(batch)
@@ -172,7 +175,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """The commit of all segments that the tasks of a write staged."""
+    """Commits all segments that the tasks of a write staged."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
@@ -185,7 +188,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_place):  # segments of rows without offsets stay in task order
+        for segment in sorted(self.segments, key=_place):  # a stable sort, so rows without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
@@ -244,7 +247,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """If the write begins new leader epochs, stage a checkpoint with the log's old epochs and the new ones."""
+        """If the write begins new leader epochs, stage a checkpoint file with the old and new epochs."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -266,7 +269,7 @@ class _Commit:
 
 
 def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
-    """Raise PipelineError if the first written segment does not start at the end offset of the existing log."""
+    """Raise PipelineError if the first written segment starts before the end offset of the existing log."""
     if first.base_offset >= end:
         return
     text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
@@ -276,7 +279,7 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
 
 
 def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
-    """Yield the source and target path of each file of a segment."""
+    """Yield the staged path and the target path of each file of a segment."""
     for file in segment.files:
         yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 
@@ -288,7 +291,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Raise PipelineError if two tasks wrote the same offsets, or if several wrote transactions of one partition."""
+    """Raise PipelineError if two tasks wrote the same offsets, or parts of a partition that has transactions."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue
@@ -306,7 +309,7 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """Return the counts and offsets of a partition that the manifest stores."""
+    """Return the counts and offsets that the manifest stores for a partition."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

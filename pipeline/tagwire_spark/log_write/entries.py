@@ -15,7 +15,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """The properties of a batch, which are the same for all of its records."""
+    """Batch properties that all records of a batch share."""
 
     topic: str
     partition: int
@@ -73,12 +73,12 @@ def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
 
 
 def facts_of(batch: Any, target: LogTarget) -> Facts:
-    """Return the batch properties of an Arrow batch's first row."""
+    """Return the batch properties of the first row in an Arrow batch."""
     return Facts(*next(_Columns(batch, target).facts()))
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. If the format has no tombstone flag, a redundant flag is removed."""
+    """Convert an entry to a record, without a redundant tombstone flag if the format has no such flag."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -86,7 +86,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
 
 
 def with_numbers(entry: Entry) -> Entry:
-    """Convert header names to their numbers, for a format with numeric header keys. Raises PipelineError."""
+    """Convert an entry's header names to ints, for a format with numeric header keys. Raises PipelineError."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 
 
@@ -99,7 +99,7 @@ def _number(name: object) -> int:
 
 
 class _Columns:
-    """The columns of an Arrow batch as Python values. Each column is converted when it is first needed."""
+    """The columns of an Arrow batch as Python values. A column is converted when it is first needed."""
 
     def __init__(self, batch: Any, target: LogTarget) -> None:
         self.batch = batch
@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value for each row: `option` if it is given, otherwise the column's value, or `default` for null."""
+        """Return a value for each row: `option` if given, otherwise the column's value, with `default` for null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -117,13 +117,13 @@ class _Columns:
         return values
 
     def bytes(self, name: str) -> Any:
-        """Return the values of a binary column; strings are converted to UTF-8."""
+        """Return the values of a binary or string column as bytes."""
         if name not in self.names:
             return self._all(None)
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return the offset of each row; None for every row if there is no offset column. Raises PipelineError."""
+        """Return the offset of each row; None for all rows if there is no offset column. Raises PipelineError."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -133,14 +133,14 @@ class _Columns:
         return column.to_pylist()
 
     def timestamps(self) -> Any:
-        """Return timestamps in milliseconds; -1 for null, or if there is no timestamp column."""
+        """Return the timestamp of each row in milliseconds; -1 for null, or if there is no timestamp column."""
         if "timestamp" not in self.names:
             return self._all(-1)
         micros = self.batch.column("timestamp").cast(pa.int64()).to_pylist()
         return [-1 if each is None else each // 1000 for each in micros]
 
     def headers(self) -> Any:
-        """Return each row's headers as pairs of key and value."""
+        """Return the headers of each row as pairs of key and value."""
         if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
             return self._all(())
         rows = self.batch.column("headers").to_pylist()
@@ -172,14 +172,14 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return `Facts.sequence_at_zero` for each row; -1 if the row has no sequence number or offset."""
+        """Return `Facts.sequence_at_zero` for each row; -1 for rows without a sequence number or offset."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """Return the append time of each row; None if the row has a create time."""
+        """Return the append time of each row; None if its timestamp is a create time."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)

@@ -1,7 +1,7 @@
 """Read the existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-In one log, each magic byte must mean one format. A write is rejected if existing batches use its format's magic byte
-for another format, because readers could not tell the two formats apart.
+In one log, each magic byte must mean one format. A write is rejected if the log uses the magic byte of the written
+format for another format, because readers could not tell the two formats apart.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -25,7 +25,7 @@ _KEPT: Final = ("partition.metadata",)
 
 
 class ExistingLog(NamedTuple):
-    """The location of a partition's log, which may not exist yet."""
+    """A partition's log in a log folder. It may not exist yet."""
 
     root: str
     """Path or URL of the log folder."""
@@ -37,7 +37,7 @@ class ExistingLog(NamedTuple):
 
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
-        """Yield the partition, or None if it doesn't exist. Converts log errors in the block to PipelineError."""
+        """Yield the partition, or None if it doesn't exist. Log errors in the block become PipelineErrors."""
         with ExitStack() as stack:
             try:
                 location = folder_location(str(self), stack, self.storage)
@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of the log to which a write in a format appends; None if there is no log. Raises PipelineError."""
+    """Return the end of a log to which the format `written` is appended; None for no log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the transactions of the log to which a write in a format appends. Raises PipelineError."""
+    """Return the transactions of a log to which the format `written` is appended. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
@@ -70,7 +70,7 @@ def transactions_before(log: ExistingLog, written: str) -> Transactions:
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
     """Return the files to remove when the partitions in `written` are overwritten.
 
-    With `others`, the files of all other partitions are removed as well. Raises PipelineError.
+    With `others`, these include the files of all other partitions. Raises PipelineError.
     """
     with ExitStack() as stack:
         location = folder_location(root, stack, storage)
@@ -90,6 +90,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats that batches may have in a log to which batches in the format `written` are appended."""
+    """Return the formats that a log may have if batches in the format `written` can be appended to it."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

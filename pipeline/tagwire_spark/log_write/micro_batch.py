@@ -2,7 +2,7 @@
 
 Spark gives a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
 checkpoint. A commit's manifest notes the query's last micro-batch number, and copies the notes about other queries. So
-all micro-batches up to that number are already written, even if one is repeated with other rows.
+all micro-batches up to that number count as written, even if one is repeated with other rows.
 """
 
 from collections.abc import Mapping
@@ -34,16 +34,16 @@ class MicroBatch(NamedTuple):
 
 
 def batch_of_stream() -> MicroBatch:
-    """Return the micro-batch that the current task belongs to. Raises PipelineError."""
+    """Return the micro-batch of the current task. Raises PipelineError."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number))  # no run: a query has one sink, so a second write is always a repetition
+    return MicroBatch(query, int(number))  # without a run: a query has one sink, so any second write is a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch given in a write's options, on a worker; None without batchId. Raises PipelineError."""
+    """Return the micro-batch that a write's options name, on a worker; None without batchId. Raises PipelineError."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -54,7 +54,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, so that no table is created. It could not be read.
+    """Raise PipelineError in a task of saveAsTable, so that it doesn't create a table that can't be read.
 
     The options don't show that a write comes from saveAsTable. But it runs inside the command that creates the table,
     and apart from foreachBatch, no other write runs inside another command.
@@ -70,21 +70,21 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return the given local properties of the current Spark task; empty strings outside of tasks."""
+    """Return local properties of the current Spark task; "" for all of them outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch of the query is committed, given the notes of the last commit."""
+    """Return whether this or a later micro-batch of the query is committed. `before` has the last commit's notes."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a write of a micro-batch repeats a committed write.
 
-    Raises PipelineError if the same run of the query writes the micro-batch a second time with other content, because
-    the rows of that write would be lost.
+    Raises PipelineError if the same run of the query writes the micro-batch again with other content, because these
+    rows would be lost.
     """
     if not is_before(batch, before):
         return False
@@ -98,7 +98,7 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
 
 
 def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
-    """Return the note about a micro-batch that its commit stores in the manifest."""
+    """Return the note that the manifest stores about a micro-batch."""
     return {batch.query: {"batchId": batch.number, "runId": batch.run, "rows": _digest(segments)}}
 
 

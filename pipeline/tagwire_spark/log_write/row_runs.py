@@ -1,7 +1,7 @@
 """Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
 
 A run is a series of rows in format v2 with the same batch properties. Other rows are converted one by one (`entries`),
-and so are rows that can't be written, to find the error.
+and so are rows that can't be written, because this finds the error.
 """
 
 from collections.abc import Iterator
@@ -57,12 +57,12 @@ class RowRun(NamedTuple):
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
-        """Return the offset of the row with this number within the run."""
+        """Return the offset of a row, numbered within the run."""
         value: int = self.batch.column("offset")[self.start + row].as_py()
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """Return the rows of the run in the form that the C code takes."""
+        """Return the rows of the run in the form that C code needs."""
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -70,11 +70,11 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the rows from number `row` of the run on, as an Arrow batch."""
+        """Return the rows of the run from number `row` on, as an Arrow batch."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
-        """Return the buffers of a column after converting it to a type; None if there is no such column."""
+        """Convert a column to a type and return its buffers; None if there is no such column."""
         if name not in self.batch.schema.names:
             return None
         return _buffers(self.batch.column(name).cast(type), self.start)
@@ -91,13 +91,13 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a column without nested fields, and the position of row `start` in them."""
+    """Return the buffers of a column that isn't nested, and the position of row `start` in them."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
 
 def _headers_of(batch: Any) -> Any:
-    """Return the column of headers; None if no row has headers."""
+    """Return the header column; None if no row has headers."""
     if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
         return None
     return batch.column("headers")
@@ -118,9 +118,9 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Return whether a batch has no values that must be converted one by one.
+    """Return whether C code can convert all values of a batch.
 
-    Such values are markers, append times, null headers or offsets, and tombstone flags that contradict the value.
+    It can't convert markers, append times, null headers, null offsets, and tombstone flags that contradict the value.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
@@ -137,18 +137,18 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Return whether the headers are lists, in which no header and no header key is null."""
+    """Return whether no header and no header key is null."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Return whether all values that are not null pass a check."""
+    """Return whether all non-null values pass a check."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """Return the numbers of the rows at which a new run begins, because a batch property changes."""
+    """Return the numbers of the rows at which new runs begin, because a batch property has changed."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [
@@ -168,7 +168,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return `Facts.sequence_at_zero` for each row as an Arrow array; -1 for rows without a sequence number."""
+    """Return `Facts.sequence_at_zero` for each row, as an Arrow array; -1 for rows without a sequence number."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -23,7 +23,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """A segment that a task has written, as described to the driver."""
+    """A segment that a task has written. The driver receives this description of it."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""
@@ -52,7 +52,7 @@ class StagedSegment(NamedTuple):
 
 
 class Segments:
-    """The segments that a task writes for a partition, one after another."""
+    """Writes the segments of a partition in a task, one after another."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class Segments:
         self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Append a batch. In the older formats, uncompressed messages are written one by one."""
+        """Append a batch. If an uncompressed batch is in an older format, append each of its messages separately."""
         if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -115,9 +115,9 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset, or mark the segment as one that can't be renumbered."""
+        """Record the position of the batch's base offset, or mark the segment as not renumberable."""
         at = offset_place(batch)
-        # A segment with transactions can't be renumbered, because the offsets of the transactions would also change.
+        # A segment with transactions can't be renumbered, because their offsets would have to change as well.
         if at is None or batch.is_transactional:
             self.places = None
         elif self.places is not None:
@@ -143,24 +143,24 @@ class Segments:
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
-        """Return the transactions so far, including those of the existing log."""
+        """Return the transactions of the existing log and of this write so far."""
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
 
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
-#
-# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# The log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets.
-# If a batch stores its other offsets relative to a base offset outside of the checksum, only eight bytes change.
-# Offsets in index files are relative to the segment's first offset, so only the names of these files change.
+# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets, and
+# the log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets. In
+# most formats, this changes only the eight bytes of each base offset: other offsets are relative to it, and no checksum
+# covers it. Offsets in index files are relative to the first offset in the segment, so only the names of these files
+# change.
 
 _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return the position of a batch's base offset in its bytes; None if changing it requires changing other bytes."""
+    """Return a base offset's position within its batch; None if changing the offset requires changing other bytes."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 
@@ -173,19 +173,19 @@ def _place(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    # The compressed inner messages have offsets of their own.
+    # The inner messages of a compressed batch have offsets of their own.
     if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """Return the path of the file next to a staged segment that lists the positions of its base offsets."""
+    """Return the path of the file that lists where the base offsets are in a staged segment."""
     return segment.with_name(f"places-{segment.stem}")
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Renumber the segments of a partition, in task order, from offset `end` on. Raises PipelineError."""
+    """Renumber the segments of a partition, in task order, so that they begin at offset `end`. Raises PipelineError."""
     moved = []
     for segment in found:
         with folder.refused():
@@ -195,7 +195,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """Add `shift` to all offsets of a segment, and return the segment's new description.
+    """Add `shift` to all offsets of a segment, and return the new description of the segment.
 
     Raises PipelineError, OSError.
     """

@@ -5,8 +5,8 @@ sorted here: the rows of each partition must come in offset order. Rows of diffe
 stream, where Spark can't sort. All open batches share a memory limit, and only a few files are open at a time,
 regardless of the number of rows and partitions.
 
-Rows without offsets are numbered from the end of the log. Other tasks may give the same offsets to their rows of that
-partition, so the driver may have to move segments to later offsets (`numbered`).
+Rows without offsets are numbered from the end of the log. Other tasks may assign the same offsets in that partition, so
+the driver may have to move segments to later offsets (`numbered`).
 """
 
 import re
@@ -47,7 +47,7 @@ _OPEN_FILES: Final = 64
 
 
 class Output:
-    """The output of one task attempt; `end` returns the segments. Raises PipelineError."""
+    """Writes the output of one task attempt. Methods raise PipelineError."""
 
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
@@ -82,7 +82,7 @@ class Output:
         return self.current
 
     def end(self) -> list[StagedSegment]:
-        """Write the open batches, and return all segments. All files are flushed to disk or uploaded."""
+        """Write the open batches, and flush or upload all files. Return all segments."""
         found = [segment for log in self._logs.values() for segment in log.end()]
         if self.attempt is not None:
             self.attempt.end()
@@ -94,7 +94,7 @@ class Output:
             self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
-        """Make the partition of these rows the current one."""
+        """Switch to the partition of the next rows."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -108,7 +108,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End the largest open batches until half of the memory limit is free, so that this doesn't happen often."""
+        """End the largest open batches until half of the memory limit is free, so that this is rarely needed."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()
@@ -126,7 +126,7 @@ class Output:
 
 
 class _Log:
-    """A partition that is being written; `before` is the partition's existing log."""
+    """A partition that is being written. `before` is its existing log."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -167,7 +167,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows. If C code can't write a row, return that row and all later rows as an Arrow batch."""
+        """Write a run of rows. If C code can't write a row, return it and all later rows as an Arrow batch."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -191,11 +191,11 @@ class _Log:
 
     @property
     def held(self) -> int:
-        """The number of bytes of memory that the open batch uses."""
+        """The memory used by the open batch, in bytes."""
         return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
-        """Write the open batch. The next row begins a new batch."""
+        """Write the open batch, and close the segment's file until it is needed again."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
         self.close_file()
@@ -210,7 +210,6 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """Return the offset for the first row without an offset: the end of the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -223,7 +222,7 @@ class _Log:
         )
 
     def _begin(self, facts: Facts, offset: int) -> None:
-        """Write the open batch, and begin a new one at this offset."""
+        """Write the open batch, and begin a new batch at this offset."""
         self._flush()
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
@@ -234,7 +233,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # This batch is a later part of an original batch that was split.
+        # An original batch has been split, and this is not its first part.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {

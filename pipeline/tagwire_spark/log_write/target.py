@@ -1,8 +1,8 @@
 """Parse the options of a write to `kafka_log`, and check its columns.
 
 Columns have the same names as in a read, so rows that were read can be written again. Only `value` is required. An
-option sets a value for all records; a column sets it for each record. Without either, records get the defaults that a
-producer uses.
+option sets a value for all records; a column sets it for each record. Without either, records get a producer's
+defaults.
 """
 
 from typing import Any, Final, NamedTuple
@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and how to write. For a property that is None, a column or default decides."""
+    """The log folder or URL to write to, and the options of the write. A column or default replaces None."""
 
     root: str
     format: str | None = None
@@ -98,12 +98,12 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset may determine the batches: only if no option sets the batch size."""
+        """Whether columns such as baseOffset determine the batches, because no option sets the batch size."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property
     def most_bytes(self) -> int:
-        """The maximum size in bytes, before compression, of a batch with more than one record."""
+        """The maximum size, in bytes before compression, of a batch with more than one record."""
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this exchange represents a gap in a network capture. One side then has an error and no bytes."""
+        """Whether this represents a gap in a network capture. One side then has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -43,7 +43,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
     """Yield each exchange as soon as it is complete, and at the end the frames without a captured counterpart.
 
     A response may be captured before its request. Frames stay in memory until their counterpart is read. A gap in a
-    capture is returned as a separate exchange.
+    capture is yielded as an exchange of its own.
     """
     pairing = Pairing[CapturedFrame](registry)
     early: dict[Any, list[CapturedFrame]] = {}
@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may belong to a request: any API recorded with the response must be the request's."""
+    """Return whether a response may belong to a request. If an API was captured with it, that must be the request's."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -123,7 +123,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the API key and version in the request or, without a request, those recorded with the response."""
+    """Return the API key and version from the request or, without a request, as captured with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
@@ -132,7 +132,7 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
 
 
 def _correlation_id(frame: CapturedFrame) -> int | None:
-    """Return the correlation ID, which is at the same position in all header versions; None in a shorter frame."""
+    """Return the correlation ID, which has the same position in all header versions; None if the frame is too short."""
     start = 4 if frame.is_request else 0
     data = frame.data[start : start + 4]
     return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
@@ -183,7 +183,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            if cls.FALLBACK is not None:  # the response may have another version than the request
+            if cls.FALLBACK is not None:  # the response's version may differ from the request's
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
@@ -198,7 +198,7 @@ def _json(frame: Any) -> str:
 
 
 def refused(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return the error of a row in which the request or response could not be decoded; otherwise None."""
+    """Return the error to show if the request or response of a row could not be decoded, otherwise None."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:
@@ -209,10 +209,9 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
     return None
 
 
-# Read captured frames from files, in capture order.
-#
-# `tagwire.captures` reads JSON lines and network captures; this module also reads Parquet files.
-# A Parquet row has the fields of a JSON line, but the frame may be in `data` as bytes instead of in `hex`.
+# Read captured frames from files, in capture order. `tagwire.captures` reads JSON lines and network captures; this
+# module also reads Parquet files. A Parquet row has the fields of a JSON line, but the frame may be in `data` as bytes
+# instead of in `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000
@@ -223,9 +222,9 @@ def captured_frames(
 ) -> Iterator[CapturedFrame]:
     """Yield the captured frames in a file, whose type is detected by its first bytes.
 
-    Raises PipelineError for a row that isn't a frame. In a network capture, the registry's APIs are used to find the
-    next frame after a gap. A file at a URL is streamed, and must still have this `state`. Raises LogPathError if the
-    file no longer exists.
+    In a network capture, the registry's APIs help to find the next frame after a gap. A file at a URL is read as a
+    stream, and must still have the planned `state`. Raises PipelineError for a row that isn't a frame, and LogPathError
+    if the file no longer exists.
     """
     with ExitStack() as stack:
         try:
@@ -255,7 +254,7 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
 
     try:
         with parquet.ParquetFile(file, pre_buffer=True) as opened:
-            # One at a time, because the reader keeps all groups of a call in memory.
+            # Read one row group per call, because the reader keeps all groups of a call in memory.
             for number in range(opened.num_row_groups):
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()

@@ -43,7 +43,7 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects a reader with pushFilters unless filter pushdown is enabled, so the option pushdown requests it.
+        # Spark rejects readers with pushFilters if filter pushdown is disabled, so users enable it here by an option.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
@@ -60,14 +60,14 @@ class LogSource(DataSource):
         return LogWriter(target, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """Return a stream writer for this schema. For the output mode `complete`, Spark sets `overwrite`."""
+        """Return a stream writer for this schema. Spark sets `overwrite` for the output mode `complete`."""
         target = log_target(self.options, is_stream=True)
         check_columns(schema, target)
         return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Remove stream options: Spark requests the schema before it is known whether the read is a stream."""
+    """Drop stream options. Spark requests the schema before it is known whether the read is a stream."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
@@ -90,9 +90,9 @@ class LogReader(DataSourceReader):
 
 
 class PushingLogReader(LogReader):
-    """A batch reader that uses Spark's filters to read less."""
+    """A batch reader that reads less, using Spark's filters."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow the query by Spark's filters, and return the filters that Spark must still apply to the rows."""
+        """Narrow the query by Spark's filters. Return the filters that Spark must still apply to the rows."""
         self.query, left = narrowed(self.query, filters)
         return left

@@ -1,7 +1,7 @@
 """The data source `kafka_rpc`, which shows captured requests and responses as a DataFrame with a row per exchange.
 
-A task reads one file, and pairs only frames in that file. If a connection spans several files, an exchange across two
-files becomes two rows, each with only one side.
+A task reads one file, and pairs only frames in that file. If a request and its response are in different files, they
+become two rows, each with only one side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -150,7 +150,7 @@ class RpcReader(DataSourceReader):
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    """Return the file that a task reads, and the file's state when it was listed."""
+    """Return a task's file, and the state that the file had when it was listed."""
     file, state = partition.value
     return str(file), state
 
@@ -172,13 +172,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """Decode the bodies of one side (request or response) as structs. Decoding errors are stored in `rows`."""
+    """Decode the bodies of all requests, or of all responses, as structs. Decoding errors are stored in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # convert the offset in the body to an offset in the frame
+            if error["offset"] is not None:  # from an offset in the body to an offset in the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made
@@ -189,7 +189,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        # Gaps are kept, because frames of any API may be missing.
+        # Keep gaps, because frames of any API may be missing in them.
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}
