@@ -14,7 +14,7 @@ HEAVY = ("black", "jinja2", "jsonschema", "lark", "rich", "tagwire_messages")
 
 
 def listed(text: str) -> list[str]:
-    """Return the commands that a help text lists: the first word of each row after the options."""
+    """Return the commands listed in a help text."""
     rows = text.partition("Show this message and exit.\n")[2].splitlines()
     return [row.split()[0] for row in rows if row.startswith("  ") and row[2] != " "]
 
@@ -76,7 +76,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     (specs / "FooRequest.json").write_text(
         '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
     )
-    # With None in sys.modules, importing the module fails as if it were not installed.
+    # None in sys.modules makes importing the module fail as if it were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -177,7 +177,6 @@ def test_settings_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
 
 
 def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in an interpreter that can't import `module`."""
     script = f"import sys; sys.modules[{module!r}] = None; from tagwire_cli.__main__ import main; main()"
     command = [sys.executable, "-c", script, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, input="")

@@ -336,7 +336,7 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
-    """Return the breaking changes of `Task` when the register `name`, which its fields use, changes to `entries`."""
+    """Return the breaking changes of `Task` if the entries of one of its registers change to `entries`."""
     base = next(each for each in (STATE, KIND) if each["name"] == name)
     after = base | {"entries": entries} | more
     sides = []
@@ -386,7 +386,7 @@ def test_compatible_changes_of_an_open_register() -> None:
 def test_a_closed_register_may_not_change_its_numbers() -> None:
     more = changed(entries((5, "BATCH"), (6, "STREAM"), (60000, "PROBE"), (7, "NEW")), "TaskKind")
     assert [each.rule for each in more] == ["TW916"] and more[0].proof is not None
-    # id 0 (4 bytes), state 0 (1 byte), and kind 7 (2 bytes), which the old reader does not know
+    # id 0 (4 bytes), state 0 (1 byte), and kind 7 (2 bytes). The old reader does not know kind 7.
     assert more[0].proof.reader == "old" and more[0].proof.new_bytes[:7].hex() == "00000000000007"
     assert "found 7, expected TaskKind: BATCH (5)" in more[0].proof.error
     less = changed(entries((5, "BATCH"), (6, "STREAM")), "TaskKind")

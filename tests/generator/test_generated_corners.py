@@ -1,7 +1,7 @@
-"""Compare the generated code with the independent encoder for every type in every kind of field.
+"""Compare the generated code with the independent encoder, for every type in every kind of field.
 
-Kafka's specs miss some combinations, such as arrays of booleans, tagged UUIDs, and nullable arrays of bytes. Without
-these tests, a user would be the first to find a template that fails for such a combination.
+Some combinations don't occur in Kafka's specs, such as arrays of booleans, tagged UUIDs, and nullable arrays of bytes.
+A template that is wrong for one of them would otherwise first fail for a user.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return a message spec with every kind of field that the spec language allows for this type."""
+    """Return a message spec with every kind of field that this type allows."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
@@ -52,7 +52,7 @@ def spec_of(kind: str) -> dict[str, Any]:
     if kind not in NOT_TAGGED:
         fields.append({"name": "Tagged", "type": kind, "versions": "2+", "taggedVersions": "2+", "tag": 0})
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
-        # The field becomes tagged in version 3; no Kafka message has such a field.
+        # This field becomes tagged in version 3, which happens in none of Kafka's messages.
         fields.append({"name": "Moved", "type": kind, "versions": "1+", "taggedVersions": "3+", "tag": 2})
     dialect = {} if kind in KAFKA_TYPES else {"dialect": "tagwire"}
     return (
@@ -63,7 +63,7 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return specs with a struct of only these fields, used as a plain, nullable, tagged and array field."""
+    """Return specs that use a struct of these fields in plain, nullable, tagged and array fields."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

@@ -1,7 +1,7 @@
-"""Check that a new family of types works in every kind of field, or is rejected with an error that names it.
+"""Check that a newly added type works in every kind of field, or is rejected with an error that names it.
 
-Adding a type takes a class and one line, as described in architecture.md. One type here has a fixed width, the other a
-length prefix. The expected bytes are computed by hand.
+As architecture.md says, a type is added as a class and one line. These tests add one type with a fixed width, and one
+with a length prefix. The expected bytes are computed by hand.
 """
 
 import json
@@ -72,7 +72,7 @@ class FixedType(WireType):
 
 
 class DigitsType(WireType):
-    """A type for ints of any size, written as decimal digits after a length. No Arrow columns or spec defaults."""
+    """A type for ints of any size, written as a length and decimal digits. It has no Arrow columns or spec defaults."""
 
     __slots__ = ()
     family = "digits"
@@ -108,7 +108,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return every kind of field (plain, dropped, array, tagged, ...) for a type. Version 1 is flexible."""
+    """Return a field of each kind (plain, dropped, array, tagged, ...) with this type. Version 1 is flexible."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},
@@ -135,14 +135,15 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
-    # Fields in order: plain, number, gone, many (count 2 and its elements), given.
+    # The fields in order: plain, number, gone, many (a count of 2 and the elements), given.
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
     # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields.
     # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # Fields in order: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
+    # The fields in order: plain, number, gone, many (count 2), or_none. A value is an int32 length (-1: null) and
+    # digits.
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
-    # Version 1 drops gone and has compact lengths and counts (0: null). The two tagged fields follow.
+    # Version 1 lacks the field gone, and has compact lengths and counts (0: null). Two tagged fields follow.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
 }
 VALUES: dict[tuple[str, int], dict[str, Any]] = {
@@ -205,7 +206,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
 
 
 def test_native_json_reader_and_a_field_of_another_version(tmp_path: Path) -> None:
-    """Check that the native JSON reader, which knows all fields of a class, skips fields missing from the version."""
+    """Check that the native JSON reader doesn't require a field that the message's version lacks."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
     given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
     fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]

@@ -24,7 +24,7 @@ def spec_set(tmp_path: Path) -> SpecSet:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the source of each spec when its code is generated."""
+    """Return a list that collects the source of each spec for which code is generated."""
     names: list[str] = []
     make = pipeline._make
 
@@ -136,7 +136,7 @@ def test_spec_that_is_not_text_is_a_problem(spec_set: SpecSet) -> None:
 
 @pytest.mark.parametrize(("path", "other"), [("same.py", "same.py"), ("same.py", "Same.py"), ("__init__.py", "x.py")])
 def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch, path: str, other: str) -> None:
-    # The spec rules already prevent name clashes. This tests the last safeguard against files overwriting each other.
+    # The spec rules already prevent name clashes. This check is the last safeguard against overwriting a file.
     make = pipeline._make
     paths = {"message_specs/PingRequest.json": path, "message_specs/PingResponse.json": other}
     monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.source]: ""}))
@@ -158,7 +158,7 @@ def test_custom_templates_decide_the_output(spec_set: SpecSet, tmp_path: Path) -
     mine.mkdir()
     empty.mkdir()
     ours = generate(spec_set).files
-    # tagwire's own templates are used for any that are missing
+    # If a template is missing, tagwire's own template is used.
     assert generate(replace(spec_set, templates=empty)).files == ours
     marker = (spec_set.templates / "marker.py.jinja").read_text(encoding="utf-8")
     (mine / "marker.py.jinja").write_text(marker + "MINE = True\n", encoding="utf-8")

@@ -31,7 +31,7 @@ def entry(key: Any = 1, name: Any = "a.b", range: Any = "Low", **more: Any) -> d
 
 
 def found(spec: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return the rule and line of each problem. Each register entry is put on its own line."""
+    """Return the rule and line of each problem, with one register entry on each line."""
     text = json.dumps(spec).replace('{"key"', '\n{"key"').replace('{"name"', '\n{"name"')
     return [(problem.rule, problem.line) for problem in read_spec(text).problems]
 
@@ -102,7 +102,7 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
     path.write_text(json.dumps(register(entry(description='Says """ \\ and\nmore.'), suffix="_ID")))
     [spec_set] = load_settings(root).sets
     assert load_settings(root).set_of(path) == spec_set
-    for _ in range(2):  # the first run renders, the second reads the cache
+    for _ in range(2):  # the first run renders the module, the second reads it from the cache
         package = generate(spec_set, jobs=1)
         assert not package.has_errors
         made: dict[str, Any] = {}
@@ -193,6 +193,6 @@ def test_error_codes_have_names_and_retriable_flags() -> None:
     (messages.LeaderRecoveryState, "RECOVERED RECOVERING"),
 ])  # fmt: skip
 def test_numbers_of_internal_topics_are_kafkas(register_: Any, want: str) -> None:
-    """Check that the numbers and names are those of the enums in Kafka 4.4.0's jars."""
+    """Check that numbers and names equal those of the enums in Kafka 4.4.0's jars."""
     numbers = {name: number for number, name in enumerate(want.split()) if name != "-"}
     assert {register_.name_of(each): each.value for each in register_ if each != 127} == numbers

@@ -53,7 +53,7 @@ def write(root: Path) -> None:
 
 
 def points(shapes: Any, version: int) -> tuple[Any, Any]:
-    """Return the two points that the golden bytes contain, with the fields of this version of Point."""
+    """Return the two points in the golden bytes, with the fields that this version of Point has."""
     more: dict[str, Any] = {"label": "hi"} if version > 0 else {}
     return shapes.Point(x=1, y=-2, **more, **({"z": 5} if version > 1 else {})), shapes.Point(x=3, y=4)
 
@@ -117,7 +117,7 @@ def test_the_generator_expands_as_the_runtime_does(shapes: Any, file: str, versi
 
 
 def plain(struct: Any) -> Any:
-    """Return a layout as tuples without its classes, so that layouts of different packages can be compared."""
+    """Return a layout as tuples without classes, for comparing the layouts of two packages."""
     inner = [getattr(item.type, "element", item.type) for item in struct.fields]
     nested = [plain(each.struct) if hasattr(each, "struct") else None for each in inner]
     own = [(item.name, str(item.type), item.tag, item.default) for item in struct.fields]

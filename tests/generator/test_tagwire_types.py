@@ -1,4 +1,4 @@
-"""Test all types of the tagwire dialect in a custom protocol, in every kind of field.
+"""Test all types of the tagwire dialect in every kind of field of a custom protocol.
 
 The bytes are computed by hand, field by field, without tagwire.
 """
@@ -130,22 +130,22 @@ GRIDS: dict[str, Any] = {
 }
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
-# Values and expected bytes by message and version.
+# By message and version: the field values, and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # small 255; large 2^63; ratio -1.5 (sign 1, exponent 127, fraction .1); arrays with int32 counts: 255, 0; 2^63; 0.5
+    # small 255; large 2^63; ratio -1.5 (sign 1, exponent 127, fraction .1); three arrays with int32 counts
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # First a digest (4 bytes), two digests of 2 bytes after an int32 count, 2023-11-14T22:13:20.5Z, and -1.5 s.
-    # Then the price 12.34 (0x04d2 after an int32 length), the fee -1 unit (4 bytes), and one stamp after a count.
+    # In order: a digest (4 bytes); two digests of 2 bytes after an int32 count; 2023-11-14T22:13:20.5Z; -1.5 s; the
+    # price 12.34 (0x04d2 after an int32 length); the fee -1 unit (4 bytes); one stamp after a count.
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
         "01020304  00000002 6162 6364  0000018bcfe569f4  ffffffffffe91ca0  00000002 04d2  ffffffff"
         "  00000001 0000000000000001",
     ),
-    # As in version 0, but with compact lengths and counts; then one tagged field: tag 0, 4 bytes, the digest.
+    # Version 1 has the same fields with compact lengths and counts, then one tagged field: tag 0, 4 bytes, the digest.
     ("ValuesMessage", 1): (
         {"digest": b"\1\2\3\4", "digests": (b"ab",), "stamp": -1, "took": 1, "price": b"\0", "fee": b"\0\0\0\1"}
         | {"stamps": (), "tagged_digest": b"\xaa\xbb\xcc\xdd"},
@@ -163,15 +163,16 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Nested arrays with int32 counts: numbers has the arrays (1, -1) and (), and texts has one array with one string.
-    # The field lines has one array with two structs, and cubes has one array of one array with one bool.
+    # Nested arrays with int32 counts. The field numbers has two arrays, (1, -1) and (); texts has one array with one
+    # string; lines has one array with two structs; cubes has one array of one array with one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
         "00000002 00000002 0001 ffff 00000000  00000001 00000001 0001 61  00000001 00000002 0102 0304"
         "  00000001 00000001 00000001 01",
     ),
-    # Compact counts (0 for a null array), a tag section in each struct, and a tagged field: tag 0, 6 bytes.
+    # Version 1 has compact counts (0 for a null array), a tag section in each struct, and a tagged field of 6 bytes
+    # (tag 0).
     ("GridsMessage", 1): (
         {
             "numbers": ((5,),),
@@ -182,7 +183,7 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         },
         "02 02 0005  00  03 01 02 01 02 00  01  01  00 06 02 03 6162 6364",
     ),
-    # As in version 0, but with compact counts (n + 1); then three tagged fields, each with tag, size and value.
+    # Version 1 has compact counts (n + 1), then three tagged fields, each with its tag, size and value.
     ("NumbersMessage", 1): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)}
         | {"tagged_small": 128, "tagged_large": 2**64 - 1, "tagged_ratio": float("inf")},
@@ -199,14 +200,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
-    """Return the message class, the golden message, and its expected bytes."""
+    """Return the message class, the golden message and its bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
     return cls, cls(**made(package, values)), bytes.fromhex(text)
 
 
 def made(package: ModuleType, values: Any) -> Any:
-    """Return the field values with each dict converted to a `Point`."""
+    """Return the field values, with a `Point` for each dict."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 
     def one(value: Any) -> Any:
@@ -303,7 +304,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
     assert format_spec(text, file="X.json", options=SpecOptions()) == text
 
 
-# all but the floats, which Kafka's specs have, too
+# all specs but the last one, whose floats Kafka's specs also have
 @pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))
 def test_plain_kafka_specs_reject_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}
@@ -321,7 +322,7 @@ def test_arrow_types_of_numbers(package: ModuleType) -> None:
 
 def test_a_float32_is_the_nearest_one(package: ModuleType) -> None:
     cls = package.NumbersMessage
-    nearest = 0.10000000149011612  # the float32 nearest to 0.1, 0x3dcccccd
+    nearest = 0.10000000149011612  # 0x3dcccccd, the float32 nearest to 0.1
     assert cls().ratio == nearest
     for value in (0.1, nearest):
         assert cls.decode(cls(ratio=value).encode(0), 0).ratio == nearest
@@ -359,7 +360,7 @@ NAN = float("nan")
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("value", [0.0, -0.0, NAN, -NAN, 1.5])
 def test_floats_are_compared_by_their_bits(package: Any, value: float, engine: str) -> None:
-    """Check that all float comparisons, with other floats or defaults, compare the bits (-0.0 is not 0.0)."""
+    """Check that floats are always compared by their bits, even to find out whether they have their default."""
     cls = package.FloatsMessage
     coders = {0: cls.serializer(0), 1: cls.serializer(1)}
     if engine == "python":

@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the error of decoding invalid bytes, after checking that class and generated code raise the same error."""
+    """Return the error of decoding invalid bytes. Checks that the class and the generated code raise the same error."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:
@@ -87,7 +87,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the error that `value` causes, after checking that all encoding and JSON methods raise the same error."""
+    """Return the error of encoding `value`. Checks that all encoding and JSON methods raise the same error."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
@@ -168,7 +168,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_constructor_rejects_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # the first object is created by Python code, later ones by the engine in use
+    for _ in range(3):  # only the first object is created by Python code if the engine is native
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -246,7 +246,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_the_constructor_wants_required_fields(package: Any) -> None:
-    for _ in range(3):  # the first object is created by Python code, later ones by the engine in use
+    for _ in range(3):  # only the first object is created by Python code if the engine is native
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"
@@ -325,7 +325,7 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
 
 
 def test_key_fields_missing_from_a_version_are_ignored(package: Any) -> None:
-    """Check that two stops that differ only in their gates have equal keys in version 1, which has no gates."""
+    """Check two stops that differ only in their gates. In version 1, which has no gates, their keys are equal."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops
@@ -382,7 +382,7 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """Check that the Python columns enforce these rules. They do so because they decode and encode whole messages."""
+    """Check that decoding and encoding Arrow columns enforces these rules as well."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

@@ -1,6 +1,6 @@
 """Test the built site and the pages of `tagwire explain --html` in a real headless browser.
 
-Run these tests with `make test-site`. They are skipped without a browser, and CI does not run them.
+`make test-site` runs these tests. They are skipped without a browser, and CI does not run them.
 """
 
 import gzip
@@ -96,7 +96,7 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
 
 
 def ask(window: Browser, script: str) -> None:
-    """Run a script in the playground, and wait for the playground's reply."""
+    """Run a script in the playground, and return the playground's reply."""
     window.run(PLAY + "play.dataset.answered = 0; " + script)
     window.wait(PLAY + "return +play.dataset.answered", seconds=120)
 

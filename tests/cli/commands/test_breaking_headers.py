@@ -1,4 +1,4 @@
-"""Check that the proofs for TW913 (a released version's header changed) use the spec set's own headers.
+"""Check the proofs for TW913 (a released version's header changed) with a spec set that defines its own headers.
 
 The expected bytes are computed by hand from the specs below.
 """
@@ -34,7 +34,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Swap headers 0 and 1 for message version 0, contrary to Kafka's rule. Message version 1 keeps its header."""
+    """Swap headers 0 and 1 for message version 0, contrary to Kafka's rule. Version 1 keeps its header."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -77,7 +77,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # this run fills the cache
+    assert proofs() == []  # fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
     # magic -2, API key 7, version 0, and (in header 1 only) tenant 0

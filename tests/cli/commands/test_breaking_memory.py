@@ -22,7 +22,7 @@ Edit = Callable[[Path], None]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a project that has released three APIs and a message without an API key, and has since removed one API."""
+    """Create a project that has released three APIs and one other message, and has then removed one of the APIs."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(make_project(tmp_path))
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
@@ -173,7 +173,7 @@ def test_excused_and_other_findings_are_not_confused(project: Path, monkeypatch:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Yield a list to which the path of each spec file is added when the file is read."""
+    """Return a list that collects the path of each spec file that is read."""
     seen: list[str] = []
     real = spec_reading.read_spec
 

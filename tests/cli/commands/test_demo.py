@@ -91,7 +91,7 @@ def test_rejected_frame_fails_the_demo(tmp_path: Path) -> None:
 
 
 def test_frame_that_is_encoded_differently_fails_the_demo(tmp_path: Path) -> None:
-    # This response writes a tagged field explicitly although it has its default value. Encoders omit such fields.
+    # In this response, a tagged field is written explicitly with its default value. Encoders omit such fields.
     default_written = bytes.fromhex("00000007 0000 01 00000000 01 03 01 00".replace(" ", ""))
     result = run(write(tmp_path, [row(), row(default_written, dir="resp", api_key=18, api_version=3)]))
     assert result.exit_code == 1, result.output

@@ -161,9 +161,9 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
 
 
 def test_sizes_of_fresh_objects_with_required_fields(tmp_path: Path) -> None:
-    """Check the default sizes: version 0 takes 4 bytes for the ID and 4 for an empty array, version 1 has none.
+    """Check that the default size is 8 bytes in version 0: an int32 ID, and the int32 count of an empty array.
 
-    Version 1 requires an alternative of a union, so a default message can't be encoded.
+    Version 1 has no default size: one alternative of its union is required, so a default message can't be encoded.
     """
     parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
     difference = diff_versions(parcel, 0, 1)

@@ -84,7 +84,6 @@ def test_every_kind_of_comment() -> None:
 
 
 def commented(text: str, random: Random) -> tuple[str, list[str]]:
-    """Return a spec with a comment inserted between each pair of tokens, and the list of these comments."""
     parts: list[str] = []
     comments: list[str] = []
     for token in TOKEN.findall(text):

@@ -61,7 +61,7 @@ def test_dump_equals_what_kafka_reads(logs: Path) -> None:
                     {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
                 )
     found = rows("dump", logs)
-    for row in found:  # the output of Kafka's reader does not have these columns
+    for row in found:  # Kafka's reader does not print these columns
         value = row["value"]
         ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
         assert ours[1:] == (row["headers"] != [], value is None)
@@ -182,7 +182,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
 
 
 def stock(folder: Path) -> Path:
-    """Write two segments, the last of which is active. Key a is written repeatedly, and key b is deleted."""
+    """Write two segments in which key a is written repeatedly and key b is deleted. The second segment is active."""
     folder.mkdir()
     some = [Record(0, 5, b"a", b"v"), Record(1, 6, b"b", None), Record(2, 7, b"a", b"w")]
     (folder / SEGMENT).write_bytes(build(some, "v2").encode())

@@ -29,7 +29,7 @@ def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def segment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a segment of 60 batches with 50 records each. It is too large to fit in the pipe and output buffers."""
+    """Write a segment of 60 batches with 50 records each, which is too large for the pipe and output buffers."""
     path = tmp_path_factory.mktemp("dump") / f"{0:020}.log"
     path.write_bytes(b"".join(some(50 * n, 50) for n in range(60)))
     return path
@@ -91,7 +91,7 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
     before = b"".join(some(50 * n, 50) for n in range(good))
     for data, lines, where in (
         (with_a_bad_record(9000), 2, "v2: records[2].length at byte"),
-        # a wrapper is read whole before its messages are shown, because the last message determines the offsets
+        # The whole wrapper is read before its messages are shown, because the last message determines the offsets.
         (with_a_bad_message(9000), 0, "crc at byte"),
         (some(9000, 3)[:-1] + b"?", 0, "v2: crc at byte"),
         (some(9000, 3)[:-9], 0, "at byte"),

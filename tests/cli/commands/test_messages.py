@@ -11,7 +11,6 @@ LEAVE_JSON = {"groupId": "g", "memberId": "m"}
 
 
 def refused(result: Result, *texts: str, code: int) -> None:
-    """Check that the error is on standard error, standard output is empty, and the exit status is `code`."""
     assert (result.exit_code, result.stdout) == (code, "")
     for text in texts:
         assert text in result.stderr

@@ -83,7 +83,7 @@ def test_two_proposals_in_one_log(tmp_path: Path) -> None:
 
 
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    # format, batch settings, record settings, attributes as shown by `explain`, text in the `log dump` line
+    # record format, batch settings, record settings, attributes in `explain`, text in `log dump`
     ("v0", {"compression": "gzip"}, {"timestamp": -1}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"compression": "gzip"}, {}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"timestamp_type": "append", "append_time": 9}, {}, "8 (timestamp type append)", "timestamp type append"),

@@ -60,9 +60,9 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Check that a response of the expected type is redacted by field, and any other response is hidden completely.
+    """Check responses that can be paired with their requests only by order.
 
-    These responses can be paired with their requests only by order.
+    If a response has the expected type, only its secret fields are redacted. Otherwise, all of it is hidden.
     """
     asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
     token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
@@ -165,7 +165,7 @@ UNKNOWN_TOKEN = {
 def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) -> None:
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
-    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # the page may break a line inside the secret
+    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # the page may break the line inside the secret
     assert not any(text in hidden for text in begun)
     asked = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
     assert any(text in asked for text in begun)

@@ -22,7 +22,7 @@ COLUMNS = ["depth", "kind", "name", "type", "value", "offset", "size", "length",
 
 
 class Page(HTMLParser):
-    """An HTML parser that collects the content of a page and fails on tags that are not nested properly."""
+    """An HTML parser that collects a page's contents, and fails if tags are not nested properly."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -50,7 +50,7 @@ class Page(HTMLParser):
             self.inside[self.open[-1]].append(data)
 
     def dumped(self, space: int = 0) -> bytes:
-        """Return the bytes of all rows, and check that the rows are contiguous."""
+        """Return the bytes that all rows show, after checking that the rows are contiguous."""
         data = b""
         for row in self.rows:
             if row["size"] and row["space"] == space:
@@ -100,7 +100,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
     assert page.dumped() == data
-    # the plain-text dump in the page, for browsers without scripts
+    # The page also has a plain-text dump for browsers without scripts.
     assert parse_annotated("".join(page.inside["pre"])) == data
     faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
     assert len(faults) == (code == 1)

@@ -34,7 +34,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a command line that reads three partitions of two segments, with damage if the command tolerates it."""
+    """Return a command line that reads three partitions of two segments, damaged if the command tolerates it."""
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):
@@ -51,7 +51,7 @@ def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
 def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
-    if Path("to").exists():  # otherwise a second run would find the first run's output
+    if Path("to").exists():  # otherwise, a second run would find the first run's output
         Path("to").rename("before")
     return found
 
@@ -74,7 +74,7 @@ def test_standard_output_elsewhere(name: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["stat"])
 def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
-    """Check that a progress bar skips most batches: drawing one takes longer than reading a small batch."""
+    """Check that not every batch redraws the progress bar, because that takes longer than reading a small batch."""
     begin = time.monotonic()
     _, seen = on_terminal(*words, stdout=Path("out"))
     assert seen.count("stat ") <= 10 * (time.monotonic() - begin) + 3 < 3 * 2 * 40

@@ -25,7 +25,7 @@ FORMAT_SPEC = """{
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a project with an invalid spec, a spec with a breaking change, and a record format with design flaws."""
+    """Create a project with problems: an invalid spec, a breaking change, and a record format with design flaws."""
     monkeypatch.chdir(tmp_path)
     make_project(tmp_path)
     (tmp_path / "message_specs").rename(tmp_path / "old, one: 100%")

@@ -1,4 +1,4 @@
-"""The bad example of each rule breaks that rule, and the good example breaks no rule of the same severity."""
+"""Check that each rule's bad example breaks that rule, and its good example breaks no rule of this severity."""
 
 from typing import Any
 
@@ -25,7 +25,6 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
-    """Read all specs of a set. Each spec can use the registers and shared structs of the set."""
     registers = registers_among(text.encode() for text in texts.values())
     shared = SharedStructs([SpecData(name, "", text.encode()) for name, text in texts.items()], options, registers)
     known: dict[str, Any] = {"options": options, "registers": registers, "shared": shared}
@@ -33,7 +32,7 @@ def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResul
 
 
 def found(example: Example, text: str) -> list[str]:
-    """Return the rules that `text`, the good or bad spec of an example, breaks."""
+    """Return the rules that a good or bad example breaks."""
     options = SpecOptions(tag_gaps=example.rule == "TL71", unanswered_versions=True)  # TL71 applies only with tag_gaps
     results = read_all(spec_texts(example, text), options)
     rules = [problem.rule for result in results.values() for problem in result.problems]

@@ -1,6 +1,6 @@
 """Check that each change rule reports a change with its position and versions, and ignores similar valid changes.
 
-In the new specs, § marks the expected position of the finding.
+In the new spec of each case, § marks the expected position of the finding.
 """
 
 import json
@@ -25,7 +25,7 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Return one tagged string field per argument, which names the field's union (no union if empty)."""
+    """Return tagged string fields, one per argument. A non-empty argument is the name of the field's union."""
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):
@@ -39,7 +39,7 @@ def boxes(more: str = "") -> str:
 
 
 def records(first: str, then: str, mark: str = "") -> str:
-    """Return a records field that uses format v1 in the versions `first` and v2 in the versions `then`."""
+    """Return a records field with format v1 in the versions `first`, and format v2 in the versions `then`."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 

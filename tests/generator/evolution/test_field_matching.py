@@ -12,7 +12,6 @@ def renamed(old: Schema, new: Schema) -> list[tuple[str, str]]:
 
 
 def struct(text: str) -> Schema:
-    """Return a schema of fields such as `a:int8 b:uuid`."""
     return Schema(*(Field(name, type) for name, type in (word.split(":") for word in text.split())))
 
 
@@ -20,10 +19,10 @@ def struct(text: str) -> Schema:
     ("old", "new", "pairs"),
     [
         ("a:int8 x:int8 b:int8", "a:int8 y:int8 b:int8", [("x", "y")]),
-        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # the neighbors differ
+        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # the fields next to x and y are not the same
         ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed
-        ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signedness may differ
-        ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both hold any 16 bytes
+        ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signed and unsigned integers match
+        ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both types hold any 16 bytes
         ("x:bytes[16]", "y:bytes[8]", []),
         ("x:int64", "y:float64", []),
     ],

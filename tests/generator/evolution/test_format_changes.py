@@ -41,7 +41,7 @@ def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
 
 
 def changed(path: str, **changes: Any) -> MessageSpec:
-    """Return the valid spec with some keys of one field changed. A value of None removes the key."""
+    """Return a valid spec in which one field's keys are changed. A change to None removes the key."""
     fields = json.loads(json.dumps(FIELDS))
     outer, _, inner = path.partition(".")
     field = next(each for each in fields if each["name"] == outer)

@@ -33,7 +33,7 @@ def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OP
 
 
 def saved(lock: Lock, folder: Path) -> Lock:
-    """Save the lock and return what its file contains, after checking that its text is stable."""
+    """Save the lock and return it as read from its file, after checking that saving it again writes the same text."""
     path = folder / "lock.json"
     path.write_text(str(lock), "utf-8")
     again = read_lock(path)
@@ -42,7 +42,7 @@ def saved(lock: Lock, folder: Path) -> Lock:
 
 
 def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
-    """Return the lock that results from these releases, locked in order."""
+    """Return the lock after locking these releases one after another."""
     lock: Lock | None = None
     for release in releases:
         lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
@@ -190,7 +190,7 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
 def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
-    """Check that an invalid field in a lock file is reported in the same form as an invalid field in a spec."""
+    """Check that lock files and specs report an invalid field in the same form."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
     row = f'{{"name": "R", "component": "", "current": {current}}}'

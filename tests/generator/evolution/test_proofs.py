@@ -1,4 +1,4 @@
-"""Check random pairs of specs: reported breaks must break the decoding of real bytes, and other changes must not."""
+"""For random pairs of specs, encode and decode real bytes: every reported break must fail, other changes must not."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """Draw a field, except for its name. It is tagged in the versions that allow tags if its `tag` is not None."""
+    """Draw a field without its name. A field with a tag is tagged in all versions that allow it."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     made: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):
@@ -63,7 +63,7 @@ def json_fields(draw: st.DrawFn, depth: int) -> dict[str, Json]:
 
 @st.composite
 def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[str, Json]:
-    """Draw a copy of the fields with up to two realistic edits."""
+    """Draw a copy of the fields with at most two edits that users might make."""
     items = list(fields.items())
     for _ in range(draw(st.integers(0, 2))):
         if not items:
@@ -112,7 +112,6 @@ def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
 
 
 def _members(fields: Mapping[str, Json], *, has_section: bool, draft: bool, names: Any) -> Json:
-    """Return the spec keys `fields` and, in the draft dialect, `optionalFields`."""
     plain: list[Json] = []
     optional: list[Json] = []
     tags: set[int] = set()
@@ -147,7 +146,6 @@ def layout(spec: MessageSpec) -> Layout:
 
 @st.composite
 def values(draw: st.DrawFn, kind: Type) -> Any:
-    """Draw a value of a type. Strings and arrays are short."""
     if getattr(kind, "nullable", False) and draw(st.booleans()):
         return None
     if isinstance(kind, Array):
@@ -178,10 +176,10 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = carried(value, old.root, new.root, is_forward=True)
-    # the round trip drops fields that only the old version has
+    # Fields that only the old version has are lost.
     back = carried(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
-        return  # some values of each type are out of range for the other, although the bytes are equal
+        return  # the bytes are equal, but some values are out of range for the other type
     data_of_new = encode(new, meant)
     assert encode(old, back) == data_of_new
     read_by_old, _ = decode(old, data_of_new, whole=True, strict=True, limits=DEFAULT_LIMITS)
@@ -199,7 +197,7 @@ def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
 
 
 def check(proof: Proof, pair: tuple[Json, Json], specs: tuple[MessageSpec, MessageSpec]) -> None:
-    """Check a proof independently: encode its value, and decode its bytes with the other spec."""
+    """Check a proof without the code that made it: encode its value, and decode its bytes by the other spec."""
     assert proof.old_bytes != proof.new_bytes or proof.old_bytes is None
     sides = zip(pair, (proof.old_bytes, proof.new_bytes), strict=True)
     assert any(_is_bytes_of(spec, proof.value, data) for spec, data in sides), "made by another encoder"

@@ -44,7 +44,7 @@ GOOD: dict[str, Any] = {
 
 
 def changed(path: str, **keys: Any) -> str:
-    """Return the valid spec with some keys changed in the field at `path` ("" is the spec). None removes a key."""
+    """Return a valid spec with some keys changed, in the field at `path` or at the top (""). None removes a key."""
     spec = json.loads(json.dumps(GOOD))
     node = spec
     for name in filter(None, path.split(".")):

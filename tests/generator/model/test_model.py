@@ -254,9 +254,9 @@ def test_a_summary_survives_json() -> None:
 
 
 def test_array_elements_take_at_least_one_byte() -> None:
-    """Check that array elements may be empty structs only if they still take a byte on the wire.
+    """Check which structs can be array elements: each element must take at least one byte.
 
-    That byte is an empty tag section or an empty buffer of optional fields.
+    An empty struct takes a byte only if it has a tag section or a buffer of optional fields.
     """
 
     def arrays(flexible: Versions, *members: FieldSpec, versions: Versions = ALL, **more: Any) -> MessageSpec:

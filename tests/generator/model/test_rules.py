@@ -1,4 +1,4 @@
-"""Check that each rule rejects an invalid spec at the right position, without reporting any other rule.
+"""Check that each rule rejects an invalid spec at the right position, and that no other rule does.
 
 In the specs here, § marks the expected position of the problem.
 """
@@ -21,13 +21,13 @@ LONG = 32768 * "x"
 
 
 def spec(fields: str = "", more: str = "", *, kind: str = "data", valid: str = '"0-3"', flexible: str = '"1+"') -> str:
-    """Return a spec in the released dialect. Its fields are on line 3."""
+    """Return a spec in the released dialect, with its fields on line 3."""
     head = f'{{"name": "Sample", "type": "{kind}", "validVersions": {valid}, "flexibleVersions": {flexible},'
     return f'{head}\n  {more}\n  "fields": [{fields}]}}'
 
 
 def draft(fields: str = "", optional: str = "", *, versions: str = '"versionsWithOptional": "1+",') -> str:
-    """Return a spec in the draft dialect. Its optional fields are on line 2."""
+    """Return a spec in the draft dialect, with its optional fields on line 2."""
     head = f'{{"name": "Sample", "type": "data", "validVersions": "0-3", {versions}'
     return f'{head}\n  "optionalFields": [{optional}],\n  "fields": [{fields}]}}'
 
@@ -64,7 +64,7 @@ def keyed(key: str, more: str) -> str:
 
 
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
-    """Return two fields that are alternatives of a union. They are valid unless the arguments change them."""
+    """Return two fields, both alternatives of a union. By default, they are valid."""
     null = '"nullableVersions": "1+", "default": "null"'
     one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
     other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
@@ -388,7 +388,7 @@ WARNINGS = [
 
 
 def place(marked: str) -> tuple[str, int, int]:
-    """Return the text without §, and the line and column of §."""
+    """Return the text without §, and the line and column where § was."""
     before, mark, after = marked.partition("§")
     assert mark and "§" not in after, "exactly one § must say where the problem is"
     return before + after, before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -22,7 +22,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
         [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
         [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
         [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
-        # An API key identifies a message only within its kind and component.
+        # The same API key may be used for another kind of message, or in another component.
         [
             *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
             *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
@@ -30,7 +30,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
             summary("FooRequest", "request", 1, "a"),
             summary("FooResponse", "response", 1, "a"),
         ],
-        # Messages of these kinds are not looked up by key.
+        # Headers and data messages are not looked up by key, so they may share one.
         [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
         [],
     ],

@@ -31,7 +31,7 @@ PIECES = [
 
 
 def check(result: ReadResult) -> None:
-    """Check that each problem has a position and prints on one line, and that only errors prevent returning a spec."""
+    """Check that problems have positions and print on one line, and that a spec is returned unless there are errors."""
     for problem in result.problems:
         assert problem.line >= 1 and problem.column >= 1
         assert problem.message.isprintable()

@@ -24,7 +24,7 @@ def struct(name: str, fields: str, valid: str = "0-1", more: str = "") -> str:
 
 
 def user(imports: str, fields: str, *, flexible: str = "0+", name: str = "User", dialect: str = "tagwire") -> str:
-    """Return a message spec with its imports on line 2 and its fields on line 3, as the tests expect."""
+    """Return a message spec with its imports on line 2 and its fields on line 3, where the tests expect them."""
     head = f'{{ "name": "{name}", "type": "data", "dialect": "{dialect}", "validVersions": "0-2"'
     return f'{head}, "flexibleVersions": "{flexible}",\n  "imports": [ {imports} ],\n  "fields": [ {fields} ] }}'
 

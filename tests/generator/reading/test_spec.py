@@ -85,7 +85,7 @@ def test_a_request() -> None:
 
 
 def test_the_drafts_own_example() -> None:
-    """Read the FooResponse of KIP-482's first version, after adding its two missing brackets."""
+    """Read FooResponse, the example in KIP-482's first version, after adding its two missing brackets."""
     message = read("""
         { "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9",
           "versionsWithOptional": "9+",
@@ -273,15 +273,15 @@ TAGGED = '"taggedVersions": "1+", "tag"'
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        # A field that can't be read may have tag 0, so tag 1 of B is not reported as leaving a gap.
+        # A field that can't be read might have tag 0, so B's tag 1 is not reported as a gap.
         (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # A key whose value can't be read is not also reported as missing, although taggedVersions requires a tag.
+        # taggedVersions requires a tag. A tag that can't be read is not also reported as missing.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
-        # A type, range or default that can't be read causes a single error, without follow-up errors.
+        # A type, range or default that can't be read causes one error only.
         ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
         ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
         ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
@@ -290,12 +290,12 @@ TAGGED = '"taggedVersions": "1+", "tag"'
             ["TW402", "TW405"],
         ),
         ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
-        # The members are read even if the struct's name is unreadable.
+        # The fields are read even if the struct's name can't be.
         (
             '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
             ["TW402"] * 2 + ["TW405"],
         ),
-        # A struct that can't be read does not count as missing where a field uses it.
+        # The struct can't be read, but its use in a field is not reported as an unknown struct.
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],

@@ -18,7 +18,7 @@ OTHER_SPECS = sorted(
         *(MESSAGE_SPECS / "drafts").rglob("*.json"),
         *(TESTS / "data" / "kafka_cases" / "test_specs").glob("*.json"),
     ]
-    if '"type": "format"' not in path.read_text()  # nothing in tagwire writes record format specs
+    if '"type": "format"' not in path.read_text()  # tagwire doesn't write record format specs
 )
 
 

@@ -179,7 +179,7 @@ def test_each_key_changes_the_model(place: str, keys: str) -> None:
 def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
-    said |= {"$schema"}  # a key for editors only
+    said |= {"$schema"}  # only editors use this key
     said |= {"imports"}  # tested in test_imports.py
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 

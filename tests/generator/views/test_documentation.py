@@ -64,7 +64,6 @@ def read(**changes: object) -> MessageSpec:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a project, and generate its package and documentation pages."""
     folder = tmp_path_factory.mktemp("documented")
     (folder / "pyproject.toml").write_text(SETTINGS)
     (folder / "specs").mkdir()
@@ -205,7 +204,7 @@ USER = SPEC | {
 
 @pytest.fixture(scope="module")
 def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a project that deprecates a struct, a shared struct and some enum members."""
+    """Create a project with a deprecated struct, a deprecated shared struct and deprecated enum members."""
     root = tmp_path_factory.mktemp("deprecated")
     (root / "pyproject.toml").write_text(SETTINGS.replace("documented_messages", "deprecated_messages"))
     (root / "specs").mkdir()

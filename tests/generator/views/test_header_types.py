@@ -44,20 +44,20 @@ RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"},
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
-    # The header has all of Kafka's fields but the client ID, and fields of its own.
+    # The header has Kafka's fields except for the client ID, and additional fields.
     "traced": [
         *ORDERS,
         spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
         spec("ResponseHeader", "header", {"name": "CorrelationId", "type": "int32"}, {"name": "Node", "type": "int8"}),
     ],
-    # Each connection serves a single API, so headers contain no API key.
+    # A connection serves a single API, so headers need no API key.
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
     # The API version comes before the API key.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
     # The request header has a required field, and there is no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct and a message's older name have the same names as classes that the generated registry uses.
+    # A struct, and the older name of a message, have the names of classes that the generated registry uses.
     "namesakes": [
         {
             **REQUEST,

@@ -178,7 +178,7 @@ Frame = dict[str, Any]
 
 
 def whole_conversations() -> list[Frame]:
-    """Return a few captured exchanges per API and version, each a request with a single matching response."""
+    """Return a few captured exchanges for each API version: a request with its only response."""
     with gzip.open(CAPTURES, "rt") as lines:
         rows: list[Frame] = [json.loads(line) for line in lines]
     by_id: dict[tuple[str, str, int], list[Frame]] = {}
@@ -198,7 +198,7 @@ def whole_conversations() -> list[Frame]:
 
 
 def pcap(frames: list[Frame]) -> bytes:
-    """Return a pcap file with the frames as TCP segments in raw IP packets. Each exchange has its own connection."""
+    """Return a pcap file of the frames as TCP segments in raw IP packets, with a connection for each exchange."""
     out = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101))
     for number, frame in enumerate(frames):
         ports, hosts = [20000 + number // 2, 9092], [b"\x0a\0\0\x01", b"\x0a\0\0\x02"]
@@ -217,7 +217,7 @@ def pcap(frames: list[Frame]) -> bytes:
 
 
 def expected_fields(frame: Frame) -> list[tuple[str, str]]:
-    """Return the numbers and strings of a frame in wire order, with the field names that Wireshark shows."""
+    """Return the numbers and strings in a frame, in wire order, with the field names that Wireshark shows."""
     data, key, version = bytes.fromhex(frame["hex"]), frame["api_key"], frame["api_version"]
     if frame["dir"] == "req":
         trace = tagwire.trace_request(tagwire_messages.registry, data)
@@ -246,7 +246,7 @@ def dissected(capture: Path, script: Path) -> list[tuple[str, list[tuple[str, st
     found: list[tuple[str, list[tuple[str, str]]]] = []
     for packet in ElementTree.fromstring(done.stdout).findall("packet"):
         experts = [str(each.get("show")) for each in packet.iter("field") if each.get("name") == "_ws.expert.message"]
-        faults = [text for text in experts if "found" in text]  # leaves out Wireshark's messages about TCP
+        faults = [text for text in experts if "found" in text]  # without Wireshark's own messages about TCP
         ours = [proto for proto in packet.findall("proto") if proto.get("name") == "corpus_kafka"]
         if ours or faults:
             fields = [
@@ -287,7 +287,7 @@ class TestWireshark:
         request = tagwire_messages.registry.encode_request(tagwire_messages.HeartbeatRequest(group_id="g"), 4)
         damaged = [request[:-1], request + b"x", b"\x01\x00" + request[2:], request[:3] + b"\x63" + request[4:]]
         frames: list[Frame] = []
-        for data in damaged:  # a valid response follows each damaged request
+        for data in damaged:  # each damaged request is followed by a valid response
             frames += [{"dir": "req", "hex": data.hex()}, {"dir": "resp", "hex": "00000007"}]
         capture = tmp_path / "damaged.pcap"
         capture.write_bytes(pcap(frames))
