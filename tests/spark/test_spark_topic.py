@@ -1,4 +1,4 @@
-"""Run the example for a topic with several message types, reading `kafka_log` instead of Spark's Kafka source."""
+"""Run the example for a topic with several message types, with `kafka_log` instead of Spark's Kafka source."""
 
 import importlib.util
 from datetime import UTC, datetime, timedelta
@@ -84,7 +84,7 @@ def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession",
 
 
 def test_a_day_is_two_tables_and_a_plot(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check six heartbeats in three hours, a truncated heartbeat, and a record without a value."""
+    """Check the report for six heartbeats in three hours, a truncated heartbeat, and a record without a value."""
     start, values = datetime(2026, 11, 26, 8, tzinfo=UTC), [*([BEAT.encode(4)] * 6), BEAT.encode(4)[:-3], None]
     rows = [("requests", start + timedelta(minutes=25 * n), value) for n, value in enumerate(values)]
     job(tmp_path / "logs", table(*rows, schema=columns("topic string, timestamp timestamp, value binary")))

@@ -1,6 +1,6 @@
 """Read and write the types of the tagwire dialect with Spark: numbers, times, decimals, enums, shared structs.
 
-A package is generated from specs and shipped to the workers, as a user would do. The bytes are computed by hand.
+As a user would do, the tests generate a package from specs and ship it to the workers. The bytes are computed by hand.
 """
 
 import json
@@ -106,7 +106,7 @@ ROW0 = {
 
 @pytest.fixture(scope="module")
 def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    """Return a session in which the driver and the workers can import `trades`, a package shipped as a zip file."""
+    """Yield a session in which the driver and the workers can import `trades`, a package shipped as a zip file."""
     folder = tmp_path_factory.mktemp("trades")
     (folder / "specs").mkdir()
     for name, spec in SPECS.items():
@@ -142,7 +142,7 @@ def test_the_types_in_spark() -> None:
 
 
 def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
-    """Check that column functions and whole-batch decoding return equal rows. The session's time zone is UTC here."""
+    """Check that column functions and whole-batch decoding return equal rows, in a session with time zone UTC."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
     [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
@@ -153,7 +153,7 @@ def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
 
 
 def utc(value: Any) -> Any:
-    """Convert a datetime from Spark, which is in this process's time zone, to UTC."""
+    """Convert a datetime, which Spark returns in this process's time zone, to UTC."""
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
@@ -169,7 +169,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
-    """Check a round trip with a shuffle in between, for which Spark converts the decoded columns to its own format."""
+    """Check a round trip with a shuffle, for which Spark converts the decoded columns from Arrow to its own format."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")
@@ -178,7 +178,7 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
 
 
 def test_values_from_sql(spark: "SparkSession") -> None:
-    """Check values from SQL: a uint64 accepts every numeric type, and times are rounded down to the field's unit."""
+    """Check values from SQL: a uint64 may be of any numeric type, and times are rounded down to the field's unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
@@ -188,13 +188,13 @@ def test_values_from_sql(spark: "SparkSession") -> None:
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
     assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
-    assert fields.price.amount == b"\0\x96"  # 150 hundredths need two bytes: the byte 96 alone would be negative
+    assert fields.price.amount == b"\0\x96"  # 150 hundredths take two bytes: the single byte 96 would be negative
 
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
-    """Check that both engines return the types that the source declares. Spark itself doesn't check them."""
+    """Check that both engines return the declared types, because Spark itself doesn't check them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
@@ -238,7 +238,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_sliced_columns_and_nulls() -> None:
-    """Check slices and nulls in lists and structs: values outside the slice or under a null must not be converted."""
+    """Check slices of columns with nulls: values outside the slice or inside a null must not be converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]

@@ -186,7 +186,7 @@ def test_value_without_a_version_is_an_error(call: str) -> None:
 
 
 def test_empty_values_and_missing_versions(spark: "SparkSession") -> None:
-    """Check that an empty value (a truncated message) and a null version each cause an error in their own row."""
+    """Check that an empty value (a truncated message) and a null version each cause an error in their own row only."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"])
@@ -294,7 +294,7 @@ def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
 
 
 def test_settings_replace_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the settings choose the Python for listing sources. Spark would use the `python3` on the path."""
+    """Check that the settings choose the Python that lists sources, instead of the first `python3` on the path."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     assert spark_conf()["spark.pyspark.python"] == sys.executable == os.environ["PYSPARK_PYTHON"]
     monkeypatch.setenv("PYSPARK_PYTHON", "another")

@@ -33,7 +33,7 @@ BILLING = ("billing", None, 42, None)
 
 
 def partitions(type: Any) -> Any:
-    """Return the struct type of a partition, which is in a list inside another list."""
+    """Return the struct type of the partitions in a list of topics."""
     return type["topics"].dataType.elementType["partitions"].dataType.elementType
 
 
@@ -58,7 +58,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_null_messages(spark: "SparkSession") -> None:
-    """Check that a message with NOT NULL fields is itself nullable: Spark never checks a NOT NULL column for nulls."""
+    """Check that a message with NOT NULL fields may itself be null, because Spark never checks a NOT NULL column."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
@@ -74,7 +74,7 @@ def test_null_messages(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
-    """Check `toArrow` with null structs in a message. Its cast fails if a null struct has a NOT NULL field."""
+    """Check `toArrow` with null structs in a message. A NOT NULL field in a null struct would make its cast fail."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
@@ -87,7 +87,7 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
-    """Check `toArrow` with rows that can't be decoded, whose nested structs become null."""
+    """Check `toArrow` with rows that can't be decoded, in which nested structs are null."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])

@@ -1,4 +1,4 @@
-"""Check that an unsupported PySpark version is rejected on import, before it causes a TypeError somewhere else."""
+"""Check that an unsupported PySpark version is rejected on import, before it causes a TypeError elsewhere."""
 
 import subprocess
 import sys

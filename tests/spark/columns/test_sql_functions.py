@@ -132,7 +132,7 @@ def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> No
 
 
 def test_permissive_mode_in_sql() -> None:
-    """Check PERMISSIVE mode without Spark: decoding errors are in the row's JSON, and encoding errors give null."""
+    """Check PERMISSIVE mode without Spark: decoding errors are stored in the row's JSON, encoding errors give null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -188,7 +188,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """Check that extra arguments are rejected instead of ignored: at once in Python, and in the task in SQL."""
+    """Check that extra arguments are not ignored: they are rejected at once in Python, and in the task in SQL."""
     udf = make()
     for count in range(4):
         if count in counts:

@@ -40,7 +40,7 @@ class Stop(BaseException):
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """Return a log folder, and a write that is ready to commit: it continues one partition and creates another."""
+    """Return a log folder and an uncommitted write, which continues one partition and creates another."""
     job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]
@@ -52,7 +52,7 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    """Return the offsets that a read with `kafka_log` finds in each partition."""
+    """Return the offsets of each partition, as read with `kafka_log`."""
     found: dict[str, list[int]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -69,7 +69,7 @@ def test_staged_rows_are_not_visible(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
-    """Stop the driver before each step of a commit. The next reader must find the whole output, or nothing."""
+    """Stop the driver before each step of a commit: the next reader must find either the whole output or nothing."""
     seen = []
     for steps in range(40):
         root, writer, staged = written(tmp_path / str(steps))
@@ -108,7 +108,7 @@ def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # keeps what was committed
+    writer.abort(staged)  # must keep what is already committed
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
@@ -133,7 +133,7 @@ def test_commit_that_is_not_json(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writers(tmp_path: Path) -> None:
-    """Check two writes that begin at the same offset: the later commit is rejected and changes nothing."""
+    """Check two writes that begin at the same offset: the later commit must be rejected without changing anything."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -153,7 +153,7 @@ def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
 
 
 def test_readers_during_a_commit(tmp_path: Path) -> None:
-    """Check that a reader waits while a commit holds the lock, and then sees either the whole write or nothing."""
+    """Check that a reader waits while the folder is locked, and then sees either all of the next commit or nothing."""
     root, writer, staged = written(tmp_path)
     program = (
         "import sys; from tagwire_spark.log_read import query, splits;"
@@ -211,7 +211,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 class NoLocks:
-    """A replacement for `fcntl`, on a file system without locks."""
+    """Stands in for `fcntl` on a file system without locks."""
 
     LOCK_SH = LOCK_EX = 0
 
@@ -236,7 +236,10 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Check a commit between another write's check and its link. Rows without offsets are then appended after it."""
+    """Commit one write between the check and the link of another write, which then appends its rows without offsets.
+
+    If its rows have offsets, it must be rejected.
+    """
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     row = (
@@ -311,7 +314,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a write fails at once if there are no hard links, without which two commits could collide."""
+    """Check that a write is rejected at once if there are no hard links, because two commits could then collide."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -356,7 +359,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail each disk operation after the manifest in turn: the commit is either undone or carried out completely."""
+    """Fail one disk operation after the manifest, each in turn: the commit must be undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -391,7 +394,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail all disk operations after the manifest. The commit counts, so writing the rows again would repeat them."""
+    """Fail all disk operations after the manifest. The commit is valid, and the error warns against writing again."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -467,7 +470,7 @@ def test_next_write_removes_the_folder_of_a_dead_driver(tmp_path: Path, monkeypa
 
 
 def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check files that vanish while a write searches for leftovers. It has committed by then, so it must not fail."""
+    """Check that a committed write doesn't fail if files vanish while it searches for leftovers."""
     root, writer, staged = written(tmp_path)
     other = LogWriter(log_target({"path": str(root)}), overwrite=False)
     going = [other.write(iter(table(("u", 1, 0, None, b"v"))))]
@@ -485,7 +488,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a file server that makes the link and loses its reply: on the retry, it reports that the link exists."""
+    """Check a file server that creates the link but loses its reply, and then reports that the link exists."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

@@ -32,7 +32,7 @@ def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
-    """Return a write that is ready to commit. It continues one partition and creates another."""
+    """Return an uncommitted write, which continues one partition and creates another."""
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
@@ -43,7 +43,7 @@ def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
 
 
 def rows(root: Path) -> dict[str, list[bytes]]:
-    """Return the values that a read with `kafka_log` finds in each partition."""
+    """Return the values in each partition, as read with `kafka_log`."""
     found: dict[str, list[bytes]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():
@@ -60,7 +60,7 @@ def carried_out_by_another(root: Path) -> None:
 
 
 def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callable[[], object]) -> None:
-    """Patch a function so that its first call calls `before` first."""
+    """Patch a function so that its first call runs `before` first."""
     real, waiting = getattr(owner, name), [before]
 
     def called(*arguments: Any) -> Any:
@@ -72,7 +72,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a process ignores another job's manifest, briefly linked under the number of a finished commit."""
+    """Check that a process ignores another job's manifest that is briefly linked under a finished commit's number."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
     draft = late.job.folder / "manifest-late.json"
@@ -81,7 +81,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     ended = threading.Event()
 
     def finish_and_link() -> None:
-        """After the other process has read the first manifest, finish that commit and link the late job's manifest."""
+        """Finish the commit after the other process has read its manifest, and link the late job's manifest."""
         LocalFolder(str(tmp_path)).carry_out(2, is_own=False)
         name.hardlink_to(draft)
         ended.set()
@@ -93,14 +93,14 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     once(monkeypatch, local_commit, "_move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
-    carried_out_by_another(tmp_path)  # nothing to do, because the commit with this number is done
+    carried_out_by_another(tmp_path)  # does nothing, because the commit with this number is finished
     name.unlink()
     late.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
 def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a commit that another process finishes before the writer reads `_SUCCESS`, which marks it as done."""
+    """Check a commit that another process finishes before the writer reads `_SUCCESS`, which marks it as finished."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
@@ -112,7 +112,7 @@ def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.
 def test_commit_undone_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
-    """Check a commit that is undone when its writer is about to move the first file, or has already moved all files."""
+    """Check a commit that is undone before its writer moves the first file, or after it has moved all files."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
 
@@ -145,7 +145,7 @@ def test_commit_undone_by_another_process(
 
 
 def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the next reader completes the undo without an error. No writer was told that the commit succeeded."""
+    """Check that the next reader completes the undo without an error. The writer never reported success."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 
@@ -188,7 +188,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
 def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Check that a write is complete if, and only if, its writer reported no failure."""
+    """Check that a write's rows are complete if its writer reported success, and absent if it reported a failure."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

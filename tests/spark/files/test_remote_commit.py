@@ -43,7 +43,6 @@ class Bucket:
         self.count = 0
 
     def new(self) -> str:
-        """Return the URL of a new, empty prefix."""
         self.count += 1
         return f"{self.url}/{self.count}/k"
 
@@ -58,7 +57,7 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        """Return the values that a read with `kafka_log` finds in each partition, by offset."""
+        """Return the values in each partition, in offset order, as read with `kafka_log`."""
         found: dict[str, list[tuple[int, bytes]]] = {}
         for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
@@ -77,7 +76,6 @@ class Bucket:
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """Yield a prefix in an in-memory file system."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     yield Bucket(conditional(), "kept:/", {"key": "testing-id", "secret": "very-hidden"})
     conditional()
@@ -93,7 +91,6 @@ def server() -> Iterator[tuple[Any, dict[str, Any]]]:
 
 @pytest.fixture
 def s3(server: Any, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    """Return a new prefix on an S3 server."""
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
     system, options = server
     return Bucket(system, f"s3://logs/{time.monotonic_ns()}", options)
@@ -113,7 +110,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """In the block, fail each request for which `fails(number, text)` is true. Yield the list of all requests."""
+    """Fail each request in the block for which `fails(number, text)` is true. Yield the list of all requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -124,7 +121,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function that fails all requests from `first` on, as if the process had died."""
+    """Return a `fails` function that lets all requests from `first` on fail, as if the process had died."""
     return lambda number, _: number >= first
 
 
@@ -193,7 +190,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return a log URL and a write that is ready to commit. With `overwrite`, it writes names that already exist."""
+    """Return a log's URL and an uncommitted write to it. With `overwrite`, its files replace existing ones."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
@@ -212,7 +209,7 @@ def every_step(last: int = 150) -> Iterator[int]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> None:
-    """Check that the next process, a reader or a writer by turns, finds the whole commit or nothing."""
+    """Check that the next process, alternately a reader and a writer, finds the whole commit or nothing."""
     after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -244,7 +241,7 @@ def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> Non
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
-    """Fail each request in turn: the commit must succeed, be undone, or be reported as unfinished."""
+    """Fail one request, each in turn: the commit must succeed, be undone, or be reported as unfinished."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
@@ -274,7 +271,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
-    """Check a commit that is decided but has not removed the old logs' objects. Readers must not see these objects."""
+    """Check an overwrite that is decided, but has not removed the old objects yet. Readers must not see them."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
@@ -287,7 +284,7 @@ def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> No
 
 
 def test_lost_staged_objects(bucket: Bucket) -> None:
-    """Check staged objects that are deleted before the commit, or after its decision, when it can only be undone."""
+    """Delete staged objects before the commit, or after it is decided, when it can only be undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -310,7 +307,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls from concurrent threads, and return the conditions of the errors that they raise."""
+    """Make calls in concurrent threads. Return the conditions of the errors that they raise."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:
@@ -333,7 +330,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 def test_concurrent_writers(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float
 ) -> None:
-    """Check concurrent writes: without offsets, all rows are written; with equal offsets, only one write succeeds."""
+    """Check concurrent writes. Without offsets, all succeed; with the same offsets, only one does."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
     for _ in range(4):
         url = bucket.new()
@@ -437,7 +434,7 @@ def test_listing_interrupted_by_a_commit_is_repeated(bucket: Bucket, monkeypatch
 
 
 def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
-    """Check that rows of dead attempts are never visible. The commit, or a late attempt, removes their objects."""
+    """Check that rows of dead attempts never appear, and that the commit or a late attempt removes their objects."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
     late = bucket.writer(url)
@@ -449,7 +446,7 @@ def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
 
     with pytest.raises(PipelineError, match="had finished before this task"):
         late.write(slow())
-    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # an object that the late attempt left
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # a late attempt left an object
     with pytest.raises(PipelineError, match="had finished before this task"):
         writer.write(iter(rows("t", 3, b"x")))
 
@@ -477,7 +474,7 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
-    """Run a micro-batch as Spark does: write the tasks, then commit them with a new writer."""
+    """Run a micro-batch as Spark does: write its tasks, then commit them with another writer."""
     monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
     target = log_target({"path": url, **bucket.options}, is_stream=True)
     staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
@@ -506,7 +503,9 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before each request in turn, even in tasks. Repeat the batch twice, then run the next batch."""
+    """Kill the driver before each request in turn, also during tasks. Then repeat the batch twice, and run the next
+    batch.
+    """
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))
@@ -542,7 +541,7 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 
 
 def test_users_without_write_permission(bucket: Bucket) -> None:
-    """Check that a write is rejected at once, and a read explains that another user must finish the commit."""
+    """Check that a write is rejected at once, and that a read reports that another user must finish the commit."""
 
     def denied(_: int, asked: str) -> bool:
         if asked.startswith(("put", "copy", "delete")):
@@ -566,7 +565,7 @@ def test_users_without_write_permission(bucket: Bucket) -> None:
 
 @pytest.mark.thorough
 def test_conditional_writes_on_s3(s3: Bucket) -> None:
-    """Check, on an S3 server, concurrent appends without offsets, a batch that is written twice, and an overwrite."""
+    """Check concurrent appends without offsets, a batch that is written twice, and an overwrite on an S3 server."""
     url = s3.new()
     s3.write(url, values(b"a"))
     first, second = s3.writer(url), s3.writer(url)

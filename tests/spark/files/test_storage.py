@@ -42,7 +42,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create a broker's folder with two partitions (one has a log start offset), a future one, and a deleted one."""
+    """Create a broker's folder: two partitions, of which one has a log start offset, a future one and a deleted one."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))
@@ -56,7 +56,7 @@ def kafka(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
 def test_stream_reads_what_a_batch_read_reads(kafka: Path, path: str) -> None:
-    """Check that a stream and a batch read return equal rows, even of a deleted partition if it is named."""
+    """Check that a stream and a batch read return equal rows, even of a deleted partition if the path names it."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
     assert end["orders"]["1"] == (9 if "delete" in path else 2)
@@ -102,7 +102,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
-    """Check a cleaned segment that replaces several others: only its bytes tell at which offset it ends."""
+    """Check a cleaned segment that replaces several segments, whose end offset is known only from its bytes."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
@@ -147,7 +147,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system whose file names don't include the host in the URL, as in HDFS and FTP."""
+    """A file system whose file names leave out the host in the URL, as in HDFS and FTP."""
 
     protocol = "hosted"
 
@@ -188,7 +188,7 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_single_segment_is_read_without_its_neighbors(tmp_path: Path) -> None:
-    """Check that reading a segment ignores its neighbors. Only writes to its folder or the parent folder matter."""
+    """Check that reading a segment ignores its neighbors: only commits to its folder or the parent folder matter."""
     path = segment(tmp_path, 0, batch(0, 3))
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
     assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
@@ -258,7 +258,7 @@ def test_folder_without_a_segment_next_to_one_with(kafka: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("url", ["simplecache::memory://k", "zip://t-0::filecache::s3://id:very-hidden@k/logs.zip"])
 def test_caching_protocols_are_rejected(url: str) -> None:
-    """Check that caching file systems are rejected, because a worker could read an outdated copy."""
+    """Check that caching file systems are rejected, because a worker's copy could be outdated."""
     protocol = "filecache" if "zip" in url else "simplecache"
     for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
         with pytest.raises(PipelineError, match=rf"^\[INVALID_TAGWIRE_OPTION\] .*: {protocol} caches files") as error:
@@ -267,7 +267,7 @@ def test_caching_protocols_are_rejected(url: str) -> None:
 
 
 def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
-    """Check logs that were written without rows, and logs that options exclude. A stream waits for data."""
+    """Check logs written without rows, and logs without partitions that the options select. A stream waits for data."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())

@@ -28,7 +28,7 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
 def test_segments_swapped_after_the_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_lasting: bool, is_swap: bool
 ) -> None:
-    """Check segments that vanish during a job: deleted, or merged by a cleaner into a new first segment."""
+    """Remove segments during a job: by deleting them, or by merging them into a new first segment as a cleaner does."""
     folder = tmp_path / "logs" / "t-0"
     folder.parent.mkdir()
     first, second, _ = (segment(folder, base, batch(base)) for base in (0, 5, 10))
@@ -49,7 +49,7 @@ def test_segments_swapped_after_the_listing(
 
     monkeypatch.setattr(module, "run_units", changing)
     if is_lasting:
-        monkeypatch.setattr("tagwire_spark.jobs.compact.TASK_BYTES", -1)  # makes a task of each segment
+        monkeypatch.setattr("tagwire_spark.jobs.compact.TASK_BYTES", -1)  # gives each segment its own task
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*/t-0/0.*changed while it was read, so read it"):
             JOBS[name](tmp_path / "logs", tmp_path / "out")
         assert len(runs) == 3 and not (tmp_path / "out").exists()

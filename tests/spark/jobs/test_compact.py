@@ -28,7 +28,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Make every partition count as large. Return a list that collects the kind of work of each unit."""
+    """Make every partition count as large, and return a list that collects the kind of work that units do."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 
@@ -41,7 +41,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return the content of each file and, for segments and indexes, its modification time (otherwise 0)."""
+    """Return each file's contents with its modification time, which is 0 unless the file is a segment or an index."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():
@@ -100,7 +100,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     compact_logs(spark, logs, tmp_path / "many", **rules)
     expected, got = contents(tmp_path / "one"), contents(tmp_path / "many")
     assert expected.items() <= got.items()
-    # additional files are only next to the partitions
+    # All additional files are next to the partitions, not in them.
     assert {name.count("/") for name in got.keys() - expected.keys()} == {1}
     assert apart.count("rewrite") > 20 and "partition" not in apart
 

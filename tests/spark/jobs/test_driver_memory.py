@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Stand in for remote workers: convert one segment, and return its result for each unit, with an empty folder."""
+    """Stands in for `run_units`: convert only the first segment, and return its result for each unit."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
@@ -40,10 +40,10 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
 
 
 def bytes_for_each(folder: Path) -> float:
-    """Return by how many bytes the peak memory grows for each additional segment."""
+    """Return how many bytes of peak memory each additional segment takes."""
     pytest.MonkeyPatch().setattr("tagwire_spark.jobs.convert.run_units", answers)
     peaks = []
-    for turn, count in enumerate((1010, 10, 1010)):  # the first run only imports modules and fills caches
+    for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills caches
         source = segments(folder / f"from-{turn}" / "t-0", count).parent
         tracemalloc.start()
         reports = convert_logs(cast("Any", None), source, folder / f"to-{turn}")
@@ -54,7 +54,7 @@ def bytes_for_each(folder: Path) -> float:
 
 
 def test_the_driver_of_convert(tmp_path: Path) -> None:
-    # Measure in a separate process, because tracemalloc also counts allocations of this process's other threads.
+    # Measure in a separate process, because tracemalloc would also count allocations of other threads here.
     measured = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, check=True)
     assert float(measured.stdout) < MOST
 

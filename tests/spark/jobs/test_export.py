@@ -43,14 +43,14 @@ FIRST = f"{0:020}.log"
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Return the content of each file below `folder` by path, and None for each folder."""
+    """Return the contents of each file below `folder`, and None for each folder, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
     }
 
 
 def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> list[Any]:
-    """Export `source`, import it to `back`, and return the reports of the export."""
+    """Export `source`, import the export to `back`, and return the reports of the export."""
     reports = export_logs(spark, source, folder / "parquet", **options)
     import_logs(spark, folder / "parquet", folder / "back")
     assert {path.name for path in folder.iterdir()} >= {"parquet", "back"} and not list(folder.glob(".*"))
@@ -69,7 +69,7 @@ def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of an export as pyarrow reads them."""
+    """Return the rows of an export, as read by pyarrow."""
     folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
     return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
 
@@ -97,7 +97,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # pyarrow finds the partition columns without options
+    table = pq.read_table(tmp_path / "parquet")  # pyarrow finds the partition columns by default
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
@@ -269,7 +269,7 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
-    # every file is closed, so nothing is written later
+    # Every file is closed, so nothing can be written to it later.
     assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)
 
 
@@ -297,7 +297,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # rejected before Spark is used
+    spark: Any = None  # rejected before Spark is needed
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
@@ -330,7 +330,7 @@ def exported(in_process: Any, tmp_path: Path) -> Path:
 
 
 def change_rows(change: Callable[[Any], Any], pattern: str) -> Callable[[Path], None]:
-    """Return a function that applies `change` to the rows of the single Parquet file that matches `pattern`."""
+    """Return a function that applies `change` to the rows of the only Parquet file that matches `pattern`."""
 
     def rewrite(folder: Path) -> None:
         [file] = folder.rglob(pattern)

@@ -66,7 +66,7 @@ def test_converted_as_on_one_machine(
 
 
 def transactional(folder: Path) -> Path:
-    """Write three segments: producer 7 begins in the first and aborts in the third; 8 aborts in the second."""
+    """Write three segments. Producer 7 begins in the first and aborts in the third; producer 8 aborts in the second."""
     folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
@@ -87,7 +87,7 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """A replacement for `run_units` that runs the units in this process."""
+    """Stands in for `run_units`: run the units in this process."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 
@@ -125,7 +125,7 @@ def test_transactions_that_stretch_over_segments(
 def test_several_disks_of_one_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
 ) -> None:
-    """Check that the checkpoints of all disks are read. As without Spark, the first path identifies the broker."""
+    """Check that the checkpoints of all disks are read. The first path identifies the broker, as without Spark."""
     monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
     disks = [tmp_path / name for name in ("b", "a", "c")]
     for number, disk in enumerate(disks):
@@ -155,7 +155,7 @@ def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None
     assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(LogPathError, match="all workers must mount"):
-        _convert(unit, str(made.attempts), NOTHING)  # an attempt that runs after the job has ended
+        _convert(unit, str(made.attempts), NOTHING)  # a late attempt, after the end of the job
 
 
 def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # the job does not use Spark
+    spark: Any = None  # the job doesn't need Spark
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
@@ -265,7 +265,7 @@ def test_releases_that_the_archive_does_not_reach(release: str) -> None:
 
 @pytest.fixture
 def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs `tagwire spark` with the tests' session, which stays open."""
+    """Return a function that runs `tagwire spark` in the tests' session, which stays open."""
 
     @contextmanager
     def shared(*_: object) -> Generator[Any]:
@@ -317,7 +317,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
     code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    # 0: each log has only an active segment, which is not compacted
+    # Nothing is compacted (0), because each log has only an active segment.
     assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])
 
 

@@ -1,6 +1,6 @@
 """Kill workers in the middle of a task and drivers at any step, and run attempts twice.
 
-The processes die from SIGKILL, without any cleanup. The output must be complete or absent.
+SIGKILL ends the processes without any cleanup. The output must then be complete or absent.
 """
 
 import contextlib
@@ -59,7 +59,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Kill a worker when Spark has half of its rows: no row may be lost or repeated."""
+    """Kill a worker when Spark has read half of its rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
@@ -112,7 +112,7 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
-    """Return a job's input: the sample logs, or an export of them if the job imports."""
+    """Return a job's input: the sample logs or, for an import, an export of them."""
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeyp
 
 
 def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
-    """Check two attempts of each task, as in speculative execution. Spark commits the result of only one."""
+    """Run each task twice, as in speculative execution. Spark commits only one of the two results."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
@@ -302,7 +302,7 @@ def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
 
 
 def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
-    """Kill a micro-batch in its tasks, its commit, and its cleanup. Spark then repeats the micro-batch."""
+    """Kill a micro-batch in its tasks, its commit or its cleanup. Spark then repeats it."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()
@@ -337,7 +337,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "kills"), [("sink", 2), ("foreachBatch", 1)])
 def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills: int) -> None:
-    """Kill driver, JVM and workers together, at any moment: every row must be written once."""
+    """Kill the driver, the JVM and the workers together, at any moment: every row must be written exactly once."""
     source, root = tmp_path / "source", tmp_path / "logs"
     rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
     job(source, table(*rows), batchRecords=20)
@@ -362,7 +362,7 @@ def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
     assert killed and problems(root) == []
-    # a batch repeated in foreachBatch is another job, so the killed job's files remain
+    # In foreachBatch, the repeated batch is a new job, so the killed job's files remain.
     assert how != "sink" or not list(root.glob(".*"))
 
 

@@ -28,7 +28,7 @@ NO_SPARK = cast("SparkSession", None)
 
 
 def many(root: Path) -> Path:
-    """Create four partitions of three segments, and two folders that reads must ignore."""
+    """Create four partitions of three segments each, and two folders that reads must ignore."""
     for folder in ("a-0", "a-1", "b-0", "deeper/c-7"):
         (root / folder).mkdir(parents=True)
         for base in (0, 10, 20):
@@ -72,7 +72,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     file = read_logs(spark, root / "a-1" / f"{10:020}.log", StructType().add("offset", LongType()))
     assert sorted(row.offset for row in file.collect()) == [*range(10, 20)]
     assert file.rdd.getNumPartitions() == int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    # a deleted partition is read if it is named
+    # A deleted partition is read only if the path names it.
     deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)
     assert deleted.count() == 5
 
@@ -113,9 +113,9 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that a read fails if another write is committed after it was planned.
+    """Check that a read fails if another write is committed after the read was planned.
 
-    Tasks list the partitions separately, so some would see the other write, and others would not.
+    Tasks list partitions separately, so some would see the other write, and some would not.
     """
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
@@ -129,7 +129,7 @@ def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_pat
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Plan and read like workers, which receive their units as JSON. Return the offsets that are read."""
+    """Plan and read as workers do, with units from JSON. Return the offsets that are read."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

@@ -48,7 +48,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def stored(store: Any, url: str = URL) -> dict[str, bytes]:
-    """Return all objects of a prefix except the commit's manifest."""
+    """Return all objects below a prefix, except the commit's manifest."""
     root = store._strip_protocol(url)
     found = {name.removeprefix(f"{root}/"): store.store[name].data for name in store.find(root)}
     found.pop(commit.DONE, None)

@@ -48,7 +48,7 @@ def put(system: Any, folder: Path, prefix: str) -> None:
 
 
 def told(report: Any, root: str) -> Any:
-    """Return a report as JSON values, with paths relative to `root`."""
+    """Return a report as JSON, with paths relative to `root`."""
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):
@@ -57,14 +57,14 @@ def told(report: Any, root: str) -> Any:
 
 
 def reports(found: Any, root: object) -> Any:
-    """Return the reports of jobs as JSON values that don't depend on the location of the logs."""
+    """Return the reports of jobs as JSON that doesn't depend on where the logs are."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
     return told(json.loads(json.dumps(every, default=str)), str(root))
 
 
 def totals(found: Any) -> dict[str, Any]:
-    """Return the numbers in a whatif report, with the seconds, which vary, set to 0."""
+    """Return the numbers in a whatif report. The seconds, which vary, are set to 0."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
 
 
@@ -76,7 +76,7 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """Return the logs of Kafka 2.8's broker, which jobs process quickly."""
+    """Return the logs of a Kafka 2.8 broker, which are small enough for quick jobs."""
     return logs / "kafka28"
 
 
@@ -311,7 +311,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
-    """Check that options reach the workers, and that each range is read from the listed version of the object."""
+    """Check that options reach the workers, and that each range is read from the listed version of its object."""
     system, options, seen = s3
     source = tmp_path / "logs"
     for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):

@@ -27,7 +27,7 @@ from tagwire_spark.sources.log import LogReader, LogSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Workers can't import test modules, so the module is sent to them by value.
+# Send this module to the workers by value, because they can't import test modules.
 cloudpickle.register_pickle_by_value(peak_memory)  # type: ignore[no-untyped-call]
 pytestmark = [
     pytest.mark.spark,
@@ -40,7 +40,7 @@ MOST = 400
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:
-    """Write a segment without indexes, with values of `size` bytes. Return the number of records."""
+    """Write a segment without an index, with values of `size` bytes. Return the number of records."""
     (root / "t-0").mkdir(parents=True)
     count = max(1, 16384 // size)
     data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()

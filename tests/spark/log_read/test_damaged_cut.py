@@ -16,9 +16,9 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """Write a segment with the byte `at` of the batch `number` changed. Return the batch size.
+    """Write a segment in which byte `at` of batch `number` is wrong. Return the size of a batch.
 
-    The index, if any, has an entry for each batch.
+    The index, if there is one, has an entry for each batch.
     """
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
@@ -36,7 +36,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
     assert (len(splits) > 1) is cut
-    # Each split is read alone, because a task does not know the errors of other tasks.
+    # Read each split on its own, as tasks do, which don't know each other's errors.
     found, errors = [], []
     for split in splits:
         try:
@@ -51,7 +51,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# batch length (first and last byte), magic, checksum, last offset delta
+# These bytes are in the batch length (first and last byte), magic, checksum, and last offset delta.
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
@@ -72,7 +72,7 @@ def test_data_after_a_damaged_header_is_read_in_permissive(tmp_path: Path, numbe
 
 
 def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) -> None:
-    """Check two damaged headers: before the first requested offset, and where a split begins and must search."""
+    """Check two damaged headers, before the first requested offset and at the start of a split: the read fails."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -86,7 +86,7 @@ def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) ->
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
 def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
-    """Check a wrong base offset, which no checksum covers. The read fails there, wherever the splits begin."""
+    """Check that a wrong base offset fails the read, although no checksum covers it, wherever the splits begin."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1
@@ -104,7 +104,7 @@ def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: in
 @pytest.mark.usefixtures("each_engine")
 def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
-    assert len(read(tmp_path, size)) == 5 * BATCHES  # in the very last batch, a wrong offset can't be detected
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # a wrong offset can't be detected in the very last batch
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
         PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"
@@ -134,7 +134,7 @@ def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path)
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
-    """Check PERMISSIVE mode: a wrong base offset, even one beyond the requested range, hides only its own batch."""
+    """Check PERMISSIVE mode: a wrong base offset hides only its own batch, even if it is beyond the requested range."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -186,7 +186,7 @@ def test_first_batch_after_an_end_in_a_gap_ends_the_read(tmp_path: Path, level: 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_value_with_a_batch_inside_a_damaged_batch(tmp_path: Path, cut: bool) -> None:
-    """Check that a batch inside a value is not read as part of the log if the header around it is damaged."""
+    """Check a batch inside a record's value: it must not be read as part of the log if the outer header is damaged."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))

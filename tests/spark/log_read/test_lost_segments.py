@@ -1,4 +1,4 @@
-"""Check that a batch read rejects a log with missing segments, but accepts compacted logs and selected rows."""
+"""Check that a batch read rejects a log with missing segments, unless it is compacted or has been written by Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that empty segments fail batch reads and streams. The last may be empty: a broker just created it."""
+    """Check that an empty segment fails batch reads and streams, unless it is the last, which a broker just created."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, but the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:
@@ -80,7 +80,9 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
-    """Check gaps that are no loss: in a segment, before a cleaner checkpoint, and in a log written by `kafka_log`."""
+    """Check gaps that are not data loss: in a segment, before a cleaner checkpoint, and in a log that `kafka_log`
+    wrote.
+    """
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")

@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write partitions with the same offsets. Each transaction ends with a marker in the next segment."""
+    """Write partitions with equal offsets. In each, the marker of a transaction is in the next segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of all splits, read by a single task if `together`, otherwise by one task per split."""
+    """Return the rows of all splits, which are read in one task if `together`, otherwise in a task each."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:
@@ -105,7 +105,10 @@ def test_rows_equal_those_of_separate_tasks(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Check that producer 5's aborts in partition 1 don't affect other partitions. Its last transaction is open."""
+    """Check that aborted transactions of producer 5 in partition 1 don't hide its rows at the same offsets elsewhere.
+
+    The producer's last transaction is still open in every partition.
+    """
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)
     offsets = {n: [row["offset"] for row in found if row["partition"] == n] for n in range(3)}
@@ -114,7 +117,7 @@ def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> N
 
 
 def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a segment with a wrong checksum, and a segment with invalid records under a valid checksum."""
+    """Check a segment with a wrong checksum, and a segment with invalid records although the checksum is right."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

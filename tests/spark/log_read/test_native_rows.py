@@ -29,7 +29,7 @@ def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dic
 
 
 def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of a read, after checking that reading with native columns and with objects gives equal rows."""
+    """Return the rows of a read, after checking that native columns and Python objects give equal rows."""
     native = rows(path, **options)
     with monkeypatch.context() as patch:
         patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
@@ -130,7 +130,7 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     (folder / f"{0:020}.log").write_bytes(b"".join(batches))
     options = {} if name != "kip82-int" else {"recordFormat": name}
     bases = [row["baseOffset"] for row in both_ways(monkeypatch, folder, level="batch", **options)]
-    # in formats other than v2 and v3, each message is a batch of its own
+    # In formats other than v2 and v3, each message is a batch of its own.
     assert bases == ([0, 3] if name in ("v2", "v3") else [0, 1, 2, 3])
     found = both_ways(monkeypatch, folder, **options)
     assert [row["offset"] for row in found] == list(range(6))
@@ -164,7 +164,7 @@ def test_damage_is_reported_after_earlier_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["v1", "v2"])
 def test_timestamps_out_of_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
-    """Check timestamps in nanoseconds, which some producers wrongly write instead of milliseconds."""
+    """Check timestamps in nanoseconds, which some producers write by mistake instead of milliseconds."""
     most = 0x7FFFFFFFFFFFFFFF // 1000
     times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]
     builder = BatchBuilder(format)

@@ -23,7 +23,7 @@ STEP = 16384
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:
-    """Write a sparse segment of this size with only its first and last batch, and an index as if it were full."""
+    """Write a sparse segment of this size: only a first and a last batch, but the index of a full segment."""
     path = segment(folder, base, batch(base))
     entries = [(5 * n, n * STEP) for n in range(1, size // STEP)]
     last = batch(base + entries[-1][0])
@@ -40,7 +40,7 @@ def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> 
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that collects the size of each read from an index. Reading a whole index fails the test."""
+    """Return a list that collects the size of each index read. Reading a whole index fails the test."""
     sizes: list[int] = []
 
     def counted(file: Any, size: int, start: int) -> bytes:
@@ -59,7 +59,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("preallocated", [False, True])
 def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
-    """Check that the driver does not read indexes: its work must not grow with the number of splits."""
+    """Check that the driver reads no indexes, so that its work doesn't grow with the number of splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
     parts = plan(query)
@@ -67,7 +67,7 @@ def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], prealloc
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
     for each in parts[1:]:
-        # the batch before the split, whose last offset is compared with the split's first
+        # A strict read begins one batch before the split, whose last offset is compared with the next offset.
         before = each.start // STEP - 1
         assert _looked_up(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512
@@ -136,7 +136,7 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
 
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the name of each partition folder when it is listed."""
+    """Return a list that collects the name of each partition folder that is listed."""
     listed: list[str] = []
     made = Partition.__init__
 
@@ -186,7 +186,7 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
 
 
 def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:
-    """Check that parts of large segments before the requested range don't count, so that the rest is one task."""
+    """Check that parts of segments before the requested range don't count in task sizes, so that one task is enough."""
     for number in range(5):
         large(tmp_path / f"t-{number}", 0, 1 << 30)
     last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}

@@ -26,21 +26,21 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Replace a file by another file under the same name, as a cleaner's swap or an overwrite does."""
+    """Replace a file by another file of the same name, as a cleaner's swap or an overwrite does."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)
 
 
 def same_bytes(path: Path) -> None:
-    """Replace a file by another of equal size and modification time, whose last byte differs."""
+    """Replace a file by another file with the same size and modification time, but a different last byte."""
     status = path.stat()
     replaced(path, path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def rewritten(path: Path) -> None:
-    """Rewrite a file in place with the same bytes, so that only its modification time changes."""
+    """Rewrite a file in place with the same bytes, which changes only its modification time."""
     data = path.read_bytes()
     status = path.stat()
     path.write_bytes(data)
@@ -81,7 +81,7 @@ def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None
         with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
             read()
     else:
-        assert read() == list(range(10))  # these bytes were planned and did not change
+        assert read() == list(range(10))  # the planned bytes did not change
 
 
 WRITTEN_OVER = [

@@ -16,7 +16,7 @@ BATCHES = 40
 
 
 def segment(folder: Path) -> int:
-    """Write a segment of equally large batches, and return the size of a batch."""
+    """Write a segment of batches of equal size, and return that size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES))
@@ -25,7 +25,7 @@ def segment(folder: Path) -> int:
 
 
 def offsets(path: Path, split_bytes: int) -> list[list[int]]:
-    """Return the offsets that each split of a read returns."""
+    """Return the offsets in each split of a read."""
     query = log_query({"path": str(path), "maxSplitBytes": split_bytes})
     schema = full_schema(query)
     return [

@@ -25,14 +25,14 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 class Query:
-    """A stream query that reads everything available on each call."""
+    """A stream query that reads everything available in each call."""
 
     def __init__(self, reader: LogStreamReader) -> None:
         self.reader = reader
         self.position = reader.initialOffset()
 
     def more(self) -> list[dict[str, Any]]:
-        """Return the rows that are new since the last call."""
+        """Return the rows that were added since the last call."""
         parts = list(triggers(self.reader, self.position))
         self.position = parts[-1][0] if parts else self.position
         return [row for _, part in parts for row in part]
@@ -58,7 +58,7 @@ def test_each_record_is_read_once_under_any_limit(options: dict[str, Any], most:
     assert got == [(partition, offset) for partition in (0, 1) for offset in range(30)]
     assert parts[-1][0] == {"orders": {"0": 30, "1": 30}} == reader.reportLatestOffset()
     assert (len(parts) > 1) == bool(options) and len(parts) <= most
-    if "maxOffsetsPerTrigger" in options:  # a trigger may exceed this limit up to the end of a batch
+    if "maxOffsetsPerTrigger" in options:  # a trigger may exceed this limit by the rest of a batch
         assert max(len(part) for _, part in parts) <= options["maxOffsetsPerTrigger"] + 10
 
 
@@ -74,9 +74,9 @@ def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others:
 
 
 def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an index, the first search reads all batch headers, and later ones only new headers.
+    """Check that only the first search without an index reads all batch headers. Later searches read new headers.
 
-    If the log was truncated, it is searched from the beginning again.
+    A truncated log is searched from the beginning again.
     """
     path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
     reader, read, span = stream(tmp_path), list[int](), Scan.span
@@ -116,7 +116,7 @@ def test_every_partition_makes_progress(tmp_path: Path, partitions: int, most: i
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        # another reader returns the same end, because offsets are the only state
+        # Another reader returns the same end, because offsets are the only state of a stream.
         assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))
         position = end
     assert min(served.values()) >= least
@@ -134,7 +134,7 @@ def test_what_is_available_now(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize("zeros", [0, 3000])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, mode: str, zeros: int) -> None:
-    """Check that a batch is read as soon as it is complete, whether or not preallocated zeros follow."""
+    """Check that a batch is read as soon as it is complete, with or without preallocated zeros after it."""
     data = b"".join(batch(5 * n, size=9) for n in range(6))
     query, got = Query(stream(tmp_path, mode=mode)), []
     for end in (*range(0, len(data), 11), len(data)):
@@ -183,7 +183,7 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
 
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
-    """Flip a bit in the length, the magic byte, a record, or elsewhere: the read fails or gives an error row."""
+    """Flip a bit in the length, the magic byte, a record, or elsewhere: the read fails, or returns an error row."""
     bad = bytearray(batch(5))
     bad[at] ^= 0x41
     whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]
@@ -260,7 +260,7 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> None:
-    """Check that a stream of a single segment is rejected: it would never read the segments that follow."""
+    """Check that a stream of a single segment is rejected, because it would never read the next segments."""
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
@@ -272,7 +272,7 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
 
 
 def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
-    """Run a query that writes the available data to Parquet, and return its progress reports."""
+    """Run a query that writes all available data to Parquet. Return its progress reports."""
     writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
     query.awaitTermination()
@@ -305,7 +305,7 @@ def test_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that a failed micro-batch is repeated with equal rows, and that records removed meanwhile are data loss."""
+    """Check that a failed micro-batch is repeated with equal rows, and that a later loss of its records is an error."""
     logs = tmp_path / "logs"
     logs.mkdir()
     segment(logs / "t-0", 0, batch(0))

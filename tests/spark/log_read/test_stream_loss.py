@@ -64,7 +64,7 @@ def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -
 
 
 def test_segment_removed_during_a_read(tmp_path: Path) -> None:
-    """Check that a removed segment is due to retention if the log now begins later, and is data loss otherwise."""
+    """Check that removing a segment counts as retention only if the log then begins later."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -89,7 +89,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Check a segment that a broker renames for deletion after it was listed. If it was unread, that is data loss."""
+    """Check a segment that a broker renames for deletion after it was listed. It is data loss if it was unread."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -184,7 +184,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def in_three_segments(root: Path) -> Path:
-    """Write offsets 0 to 19 in three segments, and return the path of the middle segment."""
+    """Write offsets 0 to 19 in three segments, and return the path of the middle one."""
     segment(root / "t-0", 0, batch(0), batch(5))
     segment(root / "t-0", 15, batch(15))
     return segment(root / "t-0", 10, batch(10))
@@ -193,7 +193,7 @@ def in_three_segments(root: Path) -> Path:
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
 def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
-    """Check that the gap is data loss from any start offset: a restarted query knows only offsets, not segments."""
+    """Check that a missing segment is data loss from any start offset, because a restarted query knows only offsets."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}
     with pytest.raises(

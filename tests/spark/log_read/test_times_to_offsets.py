@@ -19,7 +19,7 @@ TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write two partitions with equal records, each in two segments of two batches each."""
+    """Write two partitions with equal records, each in two segments of two batches."""
     for partition in (0, 1):
         place = tmp_path / f"t-{partition}"
         place.mkdir()
@@ -37,7 +37,6 @@ def read(path: Path, **options: Any) -> list[tuple[int, int]]:
 
 
 def first_offsets(path: Path, **options: str) -> Any:
-    """Return the initial offsets of a stream."""
     asked = stream_query({"path": str(path), **options})
     return LogStreamReader(asked, full_schema(asked.query), []).initialOffset()
 
@@ -48,7 +47,7 @@ def times(**of: int) -> str:
 
 @pytest.mark.parametrize(("time", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 3), (31, 5), (41, 7), (50, 7)])
 def test_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
-    """Check that reading starts at the first record of this time or later, although earlier times may follow."""
+    """Check that reading starts at the first record that is not earlier than a time, even if earlier records follow."""
     other = [(1, n) for n in range(8)]
     assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
     assert read(folder, endingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset)] + other

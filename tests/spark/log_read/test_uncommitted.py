@@ -41,13 +41,13 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Read committed rows. Return the offset of each row and whether it is an error row. Markers are left out."""
+    """Return the offset of each committed row without markers, and whether it is an error row."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Return the end offset of a micro-batch that reads everything, and its rows in the form that `read` returns."""
+    """Return the end of a micro-batch that reads everything, and its rows in the form that `read` returns."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -65,10 +65,10 @@ def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Pat
 @pytest.mark.parametrize(("spoiled", "expected"), [
     (2, [(None, True), (7, False), (8, False), (9, False)]),
     (0, [(None, True), (4, False), (5, False), (6, False), (7, False), (8, False), (9, False)]),
-    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the damage hides the second transaction's marker
+    (4, [(4, False), (5, False), (6, False), (None, True)]),  # the second transaction's marker is in the damaged bytes
 ])  # fmt: skip
 def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """Check that damage becomes an error row, and a transaction is left out if its marker may be in the damage."""
+    """Check that damage gives an error row, and hides a transaction whose marker may be in the damaged bytes."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))
@@ -79,7 +79,7 @@ def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[
     end, found = streamed(tmp_path, mode="PERMISSIVE")
     if spoiled < 4:
         assert end == {"t": {"0": 14}} and found == read(tmp_path, mode="PERMISSIVE")
-    else:  # a stream stops where a transaction without a marker begins
+    else:  # a stream stops before a transaction whose marker is missing
         assert end == {"t": {"0": 7}} and found == expected[:3]
     for call in (read, streamed):
         with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .*\.log: .* crc at byte"):
@@ -109,7 +109,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
-    """Check that damage is ignored only if it is in the last segment and after the requested range."""
+    """Check that damage is ignored if it is after the requested range, but only in the last segment."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
@@ -122,7 +122,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """Check that an abort marker missing from the index is an error if a snapshot shows that indexes are complete."""
+    """Check that an abort missing from the index is an error, if a snapshot promises that indexes are complete."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -170,7 +170,7 @@ def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]])
 
 
 def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Check a log that a follower truncates and writes again: a transaction that was open may now be committed."""
+    """Check a log that a follower truncates and rewrites. This may commit a transaction that was open before."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -182,14 +182,14 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that can be searched, but fail the test if they are iterated over."""
+    """Transactions that may be searched, but not iterated over, which fails the test."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check look-ups in random transactions, which may overlap as in a damaged log or a wrong index."""
+    """Check look-ups among random transactions. Some overlap, as in a damaged log or a wrong index."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -44,7 +44,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # otherwise, transactions may begin before the first segment
+        if not source.segments[0].base_offset:  # otherwise, a transaction may begin before the first segment
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)
@@ -99,7 +99,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Return whether a log may mix both formats without an option that names the earlier one."""
+    """Return whether a log may contain both formats, without an option that names the earlier one."""
     is_told = before in ("v0", "v1", "v2", "v3")
     return is_told and format_of(before).magic != format_of(format).magic
 
@@ -160,7 +160,7 @@ def test_sizes_of_batches(tmp_path: Path) -> None:
     job(tmp_path, table(*rows))
     batches = list(log.read(tmp_path / "t-0"))
     assert max(batch.size for batch in batches[:-1]) <= 16384 and len(batches) < 12
-    assert len(batches[-1]) == 1  # a single record larger than the batch limit
+    assert len(batches[-1]) == 1  # a single record may exceed the batch limit
     assert offsets(tmp_path) == {"t-0": list(range(1001))}
 
 
@@ -173,7 +173,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Check rows with one baseOffset that need several batches: only the first batch begins at that offset."""
+    """Check rows with one baseOffset that need several batches. Only the first batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -212,7 +212,7 @@ def test_reading_and_writing_through_spark(spark: "SparkSession", tmp_path: Path
     assert problems(tmp_path) == []
     manifest = json.loads((tmp_path / commit.DONE).read_text())
     assert manifest["facts"]["orders-0"]["records"] == 30
-    assert not list(tmp_path.glob(".*"))  # hidden folders would keep a broker from starting
+    assert not list(tmp_path.glob(".*"))  # a hidden folder would keep a broker from starting
 
 
 def test_rows_of_strings_without_offsets(spark: "SparkSession", tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_alternating_partitions_give_full_batches(
 
 
 def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
-    """Write each row as a batch to another partition than the row before: few files may be open at once."""
+    """Write rows of alternating partitions, each as its own batch: only a few files may be open at once."""
     open_files = []
 
     def batches() -> Iterator[Any]:
@@ -408,7 +408,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
-    """Check that a log with zeros after its last batch is rejected: they would end up in the middle of the log."""
+    """Check that a log with zeros after its last batch is rejected, because they would end up inside the log."""
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))

@@ -45,7 +45,7 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """Check two jobs planned at the same end of the log: the second to commit continues offsets and leader epochs."""
+    """Check two writes planned at the same end of the log. The second one continues the first's offsets and epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [
@@ -58,7 +58,7 @@ def test_two_concurrent_writes(tmp_path: Path) -> None:
 
 
 def test_transactions_after_a_concurrent_write(tmp_path: Path) -> None:
-    """Check that a write with transactions is rejected if another write has committed since it was planned."""
+    """Check that a write with transactions is rejected if another write was committed after it was planned."""
     schema = columns("topic string, value binary, producerId long, producerEpoch int, isTransactional boolean")
     row = ("t", b"v", 7, 0, True)
     job(tmp_path, rows(0, 3))

@@ -47,7 +47,7 @@ def batch(**columns: list[Any]) -> Any:
 
 
 def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bool) -> list[StagedSegment]:
-    """Write batches in `folder` as a task does, natively or entry by entry, and return the segments."""
+    """Write batches as a task does, natively or record by record, and return the segments."""
     folder.mkdir()
     attempt = folder / "job" / "attempt"
     attempt.mkdir(parents=True)
@@ -62,7 +62,7 @@ def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bo
 
 
 def records(folder: Path) -> dict[str, list[Any]]:
-    """Return the records of each log, each with properties of its batch."""
+    """Return the records of each log, with some properties of their batches."""
     return {
         partition.path.name: [
             (record, batch.compression, batch.producer_id, _sequence(batch, record), batch.is_transactional)

@@ -40,7 +40,7 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Return a function that runs a micro-batch as Spark does: it writes the tasks, and a new writer commits them."""
+    """Return a function that runs a micro-batch as Spark does: write the tasks, then commit them with a new writer."""
 
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_repeated_batches(tmp_path: Path, run: Any) -> None:
-    """Check that repeating a batch with the same rows, other rows or none changes nothing; nor does an old batch."""
+    """Check that repeating a batch or an older batch changes nothing, with the same rows, other rows or no rows."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
@@ -69,16 +69,16 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # batch 2 was committed without rows, so repeating it adds none
+    run(tmp_path, "q", 2, rows(5))  # batch 2 was committed without rows, so this adds none
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # writes without a batch number keep the recorded ones
+    job(tmp_path, rows(5))  # a write without a batch number keeps the numbers of others
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
 
 def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that other rows under a used batch number are rejected. Ignoring them as a repetition would lose them."""
+    """Check that other rows with a used batch number are rejected, because ignoring them would lose them."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -88,7 +88,7 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
     write("good", (1, 2), (3,))
     write("good", (3,), (2, 1))  # the same rows in another order, as after a shuffle
     refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
-    # other rows with the same number of records and bytes
+    # Other rows, with as many records and bytes.
     for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
         with pytest.raises(PipelineError, match=refused):
             write(topic, values)
@@ -135,7 +135,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check late attempts of the same micro-batch and of an earlier one: they write nothing."""
+    """Check that late attempts, of the last committed micro-batch or an earlier one, write nothing."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
@@ -186,7 +186,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
-    # created by a late attempt after the commit's cleanup
+    # A late attempt creates this folder after the commit has cleaned up.
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2
@@ -227,7 +227,7 @@ def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], t
 
 
 def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
-    """Return a stream of numbers with two tasks per micro-batch."""
+    """Return a stream of numbers, with two tasks per micro-batch."""
     source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch).option("numPartitions", 2)
     return source.load().select(
         F.lit("t").alias("topic"), (F.col("value") % 3).cast("int").alias("partition"),

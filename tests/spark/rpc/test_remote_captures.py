@@ -45,7 +45,7 @@ def rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def capture(kind: str) -> bytes:
-    """Return a capture file of this kind. All kinds but pcap contain thousands of frames."""
+    """Return a capture file of this kind. All kinds but pcap have thousands of frames."""
     if kind == "pcap":
         return pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)])
     if kind == "jsonl.gz":
@@ -71,7 +71,7 @@ def test_rows_are_those_of_the_file(store: Any, tmp_path: Path, monkeypatch: pyt
     expected = rows(tmp_path / f"a.{kind}")
     read = reader(f"counted://c/a.{kind}")
     [task] = read.partitions()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))  # any temporary copy would fail
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))  # makes any temporary copy fail
     store.requests.clear()
     found = [row for batch in read.read(task) for row in batch.to_pylist()]
     assert [row | {"file": f"a.{kind}"} for row in found] == expected and expected

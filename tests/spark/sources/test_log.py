@@ -34,12 +34,12 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
 
 
 def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
-    """Load the logs of all brokers. Each is loaded on its own, because their partitions have equal names."""
+    """Load the logs of all brokers one by one, because their partitions have equal names."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
 
 def digest(value: Any) -> str | None:
-    """Return the SHA-256 of an expected value, which is given in hex or, if it is long, as a dict with its SHA-256."""
+    """Return the SHA-256 of an expected value, given in hex or, if the value is long, as a dict with its SHA-256."""
     if value is None:
         return None
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND.* names 'nothing', which is not in "):
         load(spark, folder.parent, subscribe="nothing").count()
     pushed = load(spark, folder.parent, pushdown="true", subscribe=topic).where("topic = 'nothing'")
-    assert pushed.count() == 0  # the filter excludes every partition
+    assert pushed.count() == 0  # the filter excludes all partitions
 
 
 def test_aborted_transactions(spark: "SparkSession", logs: Path) -> None:
@@ -199,7 +199,7 @@ def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
 
 
 def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
-    """Copy a partition and flip a bit in a middle batch. Return the copy, and the batch's position and record count."""
+    """Copy a partition and flip a bit in a middle batch. Return the copy, the batch's position and its record count."""
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
@@ -260,7 +260,9 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Read through fsspec's `local` scheme, because workers must see the files, too."""
+    """Read through fsspec's `local` scheme. A scheme such as `memory` would not work, because workers must see the
+    files.
+    """
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)
@@ -270,7 +272,7 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """Check a chained URL: the file system is an archive, which is a file in another file system."""
+    """Check a chained URL, whose file system is an archive inside another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w", strict_timestamps=False) as packed:
@@ -398,7 +400,7 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})
         splits = plan(query)
-        assert len(packed(splits, query)) >= most * 3 // 4  # splits begin only at index entries, so there may be fewer
+        assert len(packed(splits, query)) >= most * 3 // 4  # splits begin at index entries, so there may be fewer
         rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
 

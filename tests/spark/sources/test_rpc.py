@@ -48,7 +48,7 @@ def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: lis
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
     assert sum(row.responseSize is not None for row in rows) == sum(row["dir"] == "resp" for row in captured)
     assert any(row.requestSize and row.responseSize for row in rows)
-    # The request's version 99 is unsupported, so the broker responded in version 0.
+    # The broker doesn't support the requested version 99, so it responded in version 0.
     assert [(row.api, row.apiVersion) for row in rows if row.requestError] == [("ApiVersions", 99)]
     assert not [row for row in rows if row.responseError]
 
@@ -104,7 +104,7 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
         frame("resp", ANSWER, conn=1),
         frame("resp", ANSWER, conn=3),
         frame("req", ASK, conn=4),
-        # in another version than the request, so not its response
+        # Its version differs from the request's, so it is not the request's response.
         frame("resp", ANSWER, conn=4, api_key=12, api_version=3),
     )
     rows = sorted(
@@ -204,7 +204,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
         client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
         (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
         packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
-        return Ether(bytes(packet).ljust(60, b"\0"))  # the minimum size of an Ethernet frame
+        return Ether(bytes(packet).ljust(60, b"\0"))  # an Ethernet frame has at least 60 bytes
 
     asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
     start = (1 << 32) - 6  # sequence numbers wrap around after six bytes

@@ -1,4 +1,4 @@
-"""Test packages that are shipped to a separate cluster with a job, as docs/spark.md describes."""
+"""Test packages that are shipped with a job to a separate cluster, as docs/spark.md describes."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ spark.stop()
 
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
 def test_shipped_package(tmp_path: Path, how: str) -> None:
-    """Ship a package with `spark-submit` to a worker with its own JVM, or with a call from the program."""
+    """Ship a package with `spark-submit` or by a call in the program, to a worker that has its own JVM."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     (tmp_path / "project").mkdir()
@@ -83,7 +83,7 @@ spark.stop()
 def test_environment_in_an_archive(tmp_path: Path) -> None:
     """Check client mode with an environment in an archive.
 
-    The interpreter works only next to its `env`, as if driver and executor were two machines.
+    The interpreter only works next to its folder `env`, as if driver and executor were two machines.
     """
     if spark_session.missing():
         pytest.skip(spark_session.missing())
@@ -99,7 +99,7 @@ def test_environment_in_an_archive(tmp_path: Path) -> None:
 
 
 def _submit() -> list[str]:
-    """Return a `spark-submit` command that starts a cluster of one worker."""
+    """Return a `spark-submit` command that starts a cluster with one worker."""
     from tagwire_spark import spark_conf
 
     settings = {name: value for name, value in spark_conf().items() if name != "spark.pyspark.python"}
@@ -108,7 +108,7 @@ def _submit() -> list[str]:
 
 
 def _run(command: list[str], folder: Path, python: str) -> str:
-    """Run a Spark program in a folder, with this interpreter for its workers. Return the output."""
+    """Run a Spark program in a folder, with the interpreter `python` for its workers. Return the output."""
     environment = {**os.environ, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}  # fmt: skip
     before = _applications()
@@ -124,7 +124,7 @@ def _run(command: list[str], folder: Path, python: str) -> str:
 
 
 def _applications() -> set[Path]:
-    """Return the application folders that local clusters have left in Spark's own folder."""
+    """Return the application folders of local clusters in PySpark's own folder."""
     import pyspark
 
     return set((Path(pyspark.__file__).parent / "work").glob("app-*"))
