@@ -503,9 +503,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before each request in turn, also during tasks. Then repeat the batch twice, and run the next
-    batch.
-    """
+    """Kill the driver before each request in turn, also in tasks. Spark then repeats the batch twice and goes on."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))

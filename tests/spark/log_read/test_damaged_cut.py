@@ -162,7 +162,7 @@ def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, c
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a wrong offset at the end of an Arrow batch (here of one record): the split must go on after it."""
+    """Check a wrong base offset at the end of an Arrow batch (of one row, here): the rows after it must be read."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'

@@ -190,7 +190,7 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     ],
 )
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Check rows of one batch that arrive in two parts: without a batch size option, both would begin at one offset."""
+    """Check rows of one batch that come in two parts. If batches are kept, both would begin at the baseOffset."""
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
     jobs = [(other, one)] if at_once else [(one,), (other,)]
@@ -437,7 +437,7 @@ def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) ->
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_without_the_tombstone_flag(tmp_path: Path, format: str) -> None:
-    """Check a null value without the tombstone flag: rows with offsets may contain it, but new rows may not."""
+    """Check that a null value without the tombstone flag may be copied with its offset, but not newly written."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]
     job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)

@@ -102,7 +102,7 @@ class Stop(BaseException):
 
 
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop the stream before each step of a commit. The repeated batch is written once, and the next one follows."""
+    """Stop the stream before each step of a commit. The repeated batch must be written once, and the next follows."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -156,7 +156,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
 
 
 def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a stream fails at its start. In a folder with a commit, micro-batches don't test for links again."""
+    """Check that a stream without hard links fails at its start, unless the folder already has a commit."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
 
