@@ -140,7 +140,7 @@ BYTES = {
     # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields.
     # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # The fields in order: plain, number, gone, many (count 2), or_none. A value is an int32 length (-1: null) and
+    # Fields in order: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
     # digits.
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
     # Version 1 lacks the field gone, and has compact lengths and counts (0: null). Two tagged fields follow.

@@ -137,8 +137,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # In order: a digest (4 bytes); two digests of 2 bytes after an int32 count; 2023-11-14T22:13:20.5Z; -1.5 s; the
-    # price 12.34 (0x04d2 after an int32 length); the fee -1 unit (4 bytes); one stamp after a count.
+    # First a digest (4 bytes), two digests of 2 bytes after an int32 count, 2023-11-14T22:13:20.5Z, and -1.5 s.
+    # Then the price 12.34 (0x04d2 after an int32 length), the fee -1 unit (4 bytes), and one stamp after a count.
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
@@ -163,15 +163,15 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Nested arrays with int32 counts. The field numbers has two arrays, (1, -1) and (); texts has one array with one
-    # string; lines has one array with two structs; cubes has one array of one array with one bool.
+    # Nested arrays with int32 counts: `numbers` has the arrays (1, -1) and (), `texts` has one array with one string.
+    # The field `lines` has one array with two structs, and `cubes` has one array of one array with one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
         "00000002 00000002 0001 ffff 00000000  00000001 00000001 0001 61  00000001 00000002 0102 0304"
         "  00000001 00000001 00000001 01",
     ),
-    # Version 1 has compact counts (0 for a null array), a tag section in each struct, and a tagged field of 6 bytes
+    # Version 1 has compact counts (0 for a null array), a tag section per struct, and a tagged field: tag 0, 6 bytes.
     # (tag 0).
     ("GridsMessage", 1): (
         {

@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the error of decoding invalid bytes. Checks that the class and the generated code raise the same error."""
+    """Return the error of decoding invalid bytes. It must be the same from the class and from the generated code."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:
@@ -87,7 +87,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the error of encoding `value`. Checks that all encoding and JSON methods raise the same error."""
+    """Return the error of encoding `value`. It must be the same from all encoding and JSON methods."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []

@@ -83,7 +83,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Store misfits, given by row number, in the error column."""
+    """Add the errors of rows with values that don't fit, given by row number, to the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -166,7 +166,7 @@ class Decoding(NamedTuple):
 
 
 class _Types(NamedTuple):
-    """The Arrow types of the decoded structs, for columns with and (in `strict`) without null messages.
+    """The Arrow types of decoded structs. `type` allows null messages, `strict` does not.
 
     With `has_other_bytes`, decoded columns must be cast before Spark accepts them.
     """
@@ -218,7 +218,7 @@ def _types(wanted: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message and version to which structs are encoded, and the encoding options."""
+    """The message and version to encode structs as, and the encoding options."""
 
     name: str
     package: str

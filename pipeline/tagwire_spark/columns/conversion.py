@@ -74,9 +74,9 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Cast an array to another type with the same nesting. Return it with the Misfit of each row that doesn't fit.
+    """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
 
-    Misfits are keyed by row number, and their rows become null.
+    Also returns a Misfit for each of these rows, by row number.
     """
     try:
         return converted(array, type), {}

@@ -74,7 +74,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder. Raises PipelineError if it can't be created or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # a folder that has a commit supports commits
+    if "number" not in folder.done():  # a folder with a commit is known to support commits
         folder.remove(begin(root, storage))
 
 
@@ -141,7 +141,7 @@ def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
 
 
 def contents_of(job: Job) -> list[Content]:
-    """Return the size and age of each staged file and folder of a job. Raises PipelineError."""
+    """Return the size and last write time of each staged file and folder of a job. Raises PipelineError."""
     return _of(job).contents(job)
 
 
@@ -156,7 +156,7 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out a folder's pending commits. Their own processes get some time to do so first.
+    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
 
     Raises PipelineError.
     """
@@ -217,7 +217,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether the folder may have commits, which its file system must support."""
+    """Return whether the folder's file system supports commits, so that the folder may have some."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
@@ -247,7 +247,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # The last commit's process may have died before it removed the staging folder.
+        # The last commit's process may have died before it removed the job's staging folder.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield

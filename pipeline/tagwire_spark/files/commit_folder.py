@@ -112,7 +112,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files available to the driver. `top` is the local folder that stands for the log folder."""
+        """Make finished files available to the driver. `top` is the local folder that corresponds to the log folder."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
@@ -131,7 +131,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def contents(self, job: Job) -> list[Content]:
-        """Return the sizes and ages of a job's staged files and folders; empty if they were removed meanwhile."""
+        """Return the size and last write time of a job's staged files and folders; empty if they were removed."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:

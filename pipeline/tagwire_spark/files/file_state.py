@@ -43,7 +43,7 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Return the state of an fsspec file, from an entry of `info` or of a listing."""
+    """Return the state of an fsspec file, given its dict from `info` or from a listing."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 

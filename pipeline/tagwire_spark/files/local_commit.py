@@ -105,7 +105,9 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the size and age of the staging folder and everything in it, except files that disappear meanwhile."""
+        """Return the size and last write time of the staging folder and all it contains, unless they disappear
+        meanwhile.
+        """
         found: list[Content] = []
         for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):
@@ -170,7 +172,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # for the same job, the link succeeded, and only the reply was lost
+            if claimed.get("job") != job.id:  # if it is this job, the link succeeded, but its reply was lost
                 return False
         # This process was too late, because the number belongs to a finished commit.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
@@ -206,7 +208,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Check this after reading the manifest: if the commit is over, a slow writer may have put its own manifest
+        # Check this only after reading the manifest, because a slow writer may reuse the number of a finished commit.
         # there.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
@@ -365,8 +367,8 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     return {(root / name).parent for name in names} - {root}
 
 
-# The lock is on the folder itself, so there is no lock file to leave behind, and the system releases the lock when the
-# process ends. Commits don't depend on it, so they are also safe on file systems without locks.
+# The lock is on the folder itself, so no lock file is left behind, and the lock ends with its process.
+# Commits don't depend on the lock, so they are also safe on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Hold the folder lock during the block; a shared lock excludes only writers. Yield whether the lock is held."""

@@ -40,7 +40,10 @@ _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file, which may not change after planning, except perhaps by growing. Raises PipelineError."""
+    """An fsspec file that must not change after planning, except that it may grow if `may_grow` is set.
+
+    Methods raise PipelineError if it has changed.
+    """
 
     def __init__(
         self,

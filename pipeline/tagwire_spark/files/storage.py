@@ -357,7 +357,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return a parent folder's URL in two parts: ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip")."""
+    """Return a parent folder's URL, split at any `::`: ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

@@ -133,8 +133,7 @@ def reaching(
 ) -> Generator[None]:
     """Convert all errors of a file system's library to PipelineError, with secrets removed.
 
-    A missing file has the condition KAFKA_LOG_NOT_FOUND. Other errors have the given condition, by default
-    KAFKA_LOG_UNREADABLE.
+    Without a `condition`, errors have the condition KAFKA_LOG_NOT_FOUND for a missing file, else KAFKA_LOG_UNREADABLE.
     """
     try:
         yield

@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log was compacted before, one task compacts all of it, with the keys after that part.
+        # If part of the log was compacted before, one task does all of it, because it needs the keys after that part.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -186,7 +186,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds, and store their results in the logs. Raises PipelineError."""
+        """Run all rounds, and store their results in the `_Log` objects. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
@@ -212,9 +212,11 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well. A
-# `summaries` unit reads the batch headers of a segment. A `rewrite` unit compacts several segments into one. A `carry`
-# unit copies a segment that is not compacted. A `partition` unit compacts a whole partition.
+# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
+# A `summaries` unit reads the batch headers of a segment.
+# A `rewrite` unit compacts several segments into one segment.
+# A `carry` unit copies a segment that is not compacted.
+# A `partition` unit compacts a whole partition.
 
 
 def do_unit(

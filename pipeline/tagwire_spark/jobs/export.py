@@ -1,4 +1,5 @@
-"""`export_logs` exports logs as Parquet, for any reader and for `import_logs`, which restores each file exactly.
+"""`export_logs` exports logs as Parquet, for any Parquet reader and for `import_logs`, which restores each file
+exactly.
 
 The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that can't be rebuilt
 from the rows: batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the

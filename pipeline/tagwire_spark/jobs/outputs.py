@@ -148,7 +148,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # otherwise, a later write removes the objects
+        with suppress(PipelineError):  # if this fails, a later write removes the objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -192,7 +192,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment. Its commit number covers them."""
+    """Return the log folder that contains a partition or segment, to which `kafka_log` commits."""
     return _outer(_folder(path))
 
 

@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so only a second batch beyond the end offset confirms that the end is
+                # No checksum covers offsets, so only a second batch beyond the end confirms that the end is reached.
                 # reached.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
@@ -156,8 +156,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
 
-    If the split begins with damage, this offset helps to find the next real batch, since later offsets must be higher.
-    The task that reads the preceding split uses the same offset, so both tasks agree on where the damage ends.
+    If the split begins with damage, the offset helps to recognize the next batch, so that damaged bytes aren't mistaken
+    for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:

@@ -128,7 +128,7 @@ class _Rows:
         """The index of each split with rows in the current batch, by the file name that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the log columns from which the requested rows are selected."""
+        """Yield the names of the log columns that decide which rows are requested."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -168,7 +168,7 @@ class _Rows:
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Yield a Spark batch of the requested rows among these log columns, unless there are none."""
+        """Yield the requested rows of these log columns as a Spark batch, unless there are none."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -235,7 +235,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, the attribute `name` of the row's split (a bound), plus `more`."""
+        """Return a bound for each row: the attribute `name` of the row's split, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -310,8 +310,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset. A
-            # second batch beyond the end offset confirms that the end is reached.
+            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset.
+            # A second batch beyond the end offset confirms that the end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -351,9 +351,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If no batch was read (-1), return the segment's base offset, or None if
-        unknown.
-        """
+        """Return the offset after `last`. If no batch was read (-1), return the expected offset; None if unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

@@ -175,7 +175,7 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
 
 
 def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """Return the folders to whose commits a path belongs: the path, and the parent folders of its partitions.
+    """Return the folders whose commits may affect a path: the path itself, and the parent folders of its partitions.
 
     Raises LogPathError.
     """
@@ -290,10 +290,10 @@ def requested_segments(
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
-    """Raise PipelineError if a requested offset is after the log's end. With the option `partial`, find the end.
+    """Raise PipelineError if a requested offset is after the log's end.
 
-    An unfinished batch after that end is then left out. The end of a remote segment without an index is not checked,
-    because finding it would require reading the whole segment. Raises LogError.
+    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment
+    without an index is not checked, because finding it would require reading the whole segment. Raises LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -322,7 +322,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split. If it begins within the segment, indexes give a hint of where.
+    """Return a segment's split, with a hint from the indexes for where to start.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
@@ -357,7 +357,7 @@ def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut splits that cover whole segments into splits of about the task size. An empty last segment gets none."""
+    """Cut splits that cover whole segments into splits of about the task size. An empty last segment gets no split."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
@@ -370,7 +370,7 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
     last = whole.end - step // 8  # a small remainder doesn't get its own task
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # the task must report an empty segment before the last one
+        if whole.end or whole.next_base != NO_OFFSET:  # the task reports an empty segment unless it is the last
             yield whole
         return
     yield whole._replace(end=starts[0])

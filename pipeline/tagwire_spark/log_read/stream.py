@@ -275,7 +275,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again while commits are locked out
+            for folder in self._listing.folders(location.local):  # listed again, now that commits are locked out
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
@@ -291,7 +291,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log, searching from its last known end; without a search if `state` is unchanged.
+        """Return the end of a log. Search from its last known end, and only if `state` has changed.
 
         Raises LogError.
         """

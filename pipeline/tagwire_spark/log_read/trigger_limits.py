@@ -97,7 +97,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the number of bytes from an offset on, as if all offsets of a segment had the same size."""
+    """Estimate the number of bytes from an offset on, as if each offset of a segment took the same number of bytes."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)
@@ -122,6 +122,6 @@ def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, i
 
 
 def offset_ends(offset: Mapping[str, Any]) -> Ends:
-    """Return the next offset of each partition from a stream offset, as Spark stores it."""
+    """Parse a stream offset as Spark stores it. Return the next offset of each partition."""
     topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
     return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}

@@ -48,11 +48,11 @@ class Transactions(NamedTuple):
     """Below this offset, transactions are known only from indexes, not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
-        """Return these transactions without those that don't overlap a segment."""
+        """Return only the transactions that overlap the offsets from `base` to `end`."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an abort marker at this offset is missing from an index that should have its transaction."""
+        """Return whether an index should list the transaction of an abort marker at this offset, but doesn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)

@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number))  # without a run: a query has one sink, so any second write is a repetition
+    return MicroBatch(query, int(number))  # no `run`: a query has one sink, so a second write is always a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
@@ -70,7 +70,7 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the current Spark task; "" for all of them outside of tasks."""
+    """Return local properties of the current Spark task. Outside of tasks, each is ""."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 

@@ -23,7 +23,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """A segment that a task has written. The driver receives this description of it."""
+    """Describes to the driver a segment that a task has written."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""
@@ -150,10 +150,10 @@ class Segments:
 
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
-# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets, and
-# the log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets. In
-# most formats, this changes only the eight bytes of each base offset: other offsets are relative to it, and no checksum
-# covers it. Offsets in index files are relative to the first offset in the segment, so only the names of these files
+# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
+# The log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets.
+# If a batch's other offsets are relative to its base offset, and no checksum covers that, only eight bytes change.
+# Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 # change.
 
 _OFFSET: Final = Struct(">q")

@@ -233,7 +233,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # An original batch has been split, and this is not its first part.
+        # This batch is a later part of an original batch that was split.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {

@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the options of the write. A column or default replaces None."""
+    """The log folder or URL to write to, and the write's options. Columns or defaults apply if an option is None."""
 
     root: str
     format: str | None = None
@@ -98,7 +98,7 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset determine the batches, because no option sets the batch size."""
+        """Whether columns such as baseOffset may determine the batches: only if no option sets the batch size."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property

@@ -58,7 +58,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_null_messages(spark: "SparkSession") -> None:
-    """Check that a message with NOT NULL fields may itself be null, because Spark never checks a NOT NULL column."""
+    """Check that a null message gives null fields, even those that are never null in a message."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),

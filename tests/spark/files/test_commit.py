@@ -359,7 +359,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail one disk operation after the manifest, each in turn: the commit must be undone or carried out completely."""
+    """Fail each disk operation after the manifest in turn: the commit must be undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)

@@ -110,7 +110,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """Fail each request in the block for which `fails(number, text)` is true. Yield the list of all requests."""
+    """Fail the requests for which `fails(number, text)` is true, during the block. Yield the list of all requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -241,7 +241,7 @@ def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> Non
 @pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
-    """Fail one request, each in turn: the commit must succeed, be undone, or be reported as unfinished."""
+    """Fail each request in turn: the commit must succeed, be undone, or be reported as unfinished."""
     after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)

@@ -42,7 +42,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create a broker's folder: two partitions, of which one has a log start offset, a future one and a deleted one."""
+    """Create a broker's folder with two partitions (one has a log start offset), a future and a deleted partition."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))
@@ -267,7 +267,7 @@ def test_caching_protocols_are_rejected(url: str) -> None:
 
 
 def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
-    """Check logs written without rows, and logs without partitions that the options select. A stream waits for data."""
+    """Check reads of a log without rows, and reads in which options select nothing. Streams wait for data."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())

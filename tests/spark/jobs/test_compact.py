@@ -41,7 +41,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return each file's contents with its modification time, which is 0 unless the file is a segment or an index."""
+    """Return the contents of each file and its modification time, or 0 if it is neither a segment nor an index."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():

@@ -302,7 +302,7 @@ def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
 
 
 def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
-    """Kill a micro-batch in its tasks, its commit or its cleanup. Spark then repeats it."""
+    """Kill the process of a micro-batch in its tasks, its commit or its cleanup. Spark then repeats the micro-batch."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()
