@@ -61,7 +61,7 @@ _WAITING: Final = "Exception thrown in awaitResult"
 
 
 class PipelineError(PySparkException, TagwireError):
-    """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so either can be caught."""
+    """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so it can be caught as either."""
 
     def __init__(self, condition: str, text: str) -> None:
         self.text = encodable(text)  # a text that can't be encoded would kill the worker without an error

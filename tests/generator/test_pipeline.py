@@ -24,7 +24,7 @@ def spec_set(tmp_path: Path) -> SpecSet:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the source of each spec for which code is generated."""
+    """Return a list that collects the path of each spec for which code is generated."""
     names: list[str] = []
     make = pipeline._make
 

@@ -1,4 +1,4 @@
-"""Convert columns between the types of messages and Spark's types for the same values.
+"""Convert columns between message types and Spark's types for the same values.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
 timestamps have microsecond precision, so values with a finer unit are rounded down, both from and to Spark. A value

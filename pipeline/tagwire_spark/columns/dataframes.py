@@ -59,7 +59,7 @@ def decode_messages(
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
-    """Select columns by name, and rename each to its number. Raises PipelineError for missing or duplicate columns.
+    """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
 
     The columns are renamed because Spark's `mapInArrow` takes a dot in a column name for access to a struct field.
     """

@@ -105,9 +105,7 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the size and last write time of the staging folder and all it contains, unless they disappear
-        meanwhile.
-        """
+        """Return the size and last write time of the staging folder and its contents, unless they disappear."""
         found: list[Content] = []
         for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):
@@ -294,7 +292,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Create a hard link `name` to `file`. Raises FileExistsError if `name` exists; OSError, PipelineError."""
+        """Create a hard link `name` to `file`. Raises PipelineError without support for hard links; OSError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:

@@ -132,7 +132,10 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in the parent folder of a partition that is about to be listed, if it is readable."""
+        """Record the commit marks in the parent folder of a partition that is about to be listed.
+
+        If the user has no permission to list the parent folder, its commits are not detected.
+        """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
             try:

@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an earlier end in the same segment. The search begins at the batch before it, or at a later batch from the
-    index. The caller stores the returned position as the last segment's `end`, so that readers ignore the bytes after
-    it. Raises LogError for damage before the end, unless `permissive`.
+    `near` is an end that was found before, in the same segment. The search begins at the batch before it, or at a later
+    batch from the index. The caller stores the returned position as the last segment's `end`, so that readers ignore
+    the bytes after it. Raises LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -119,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return a position, from the index, at or before the batch with `offset` (None: the last); 0 without an index."""
+    """Look up a position at or before the batch with `offset` (None: the last batch) in the index; 0 without one."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

@@ -230,7 +230,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Parse the options of the file systems of URLs. Raises PipelineError, whose text never shows option values."""
+    """Parse the file system options for URLs. Raises PipelineError, whose text never shows option values."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:

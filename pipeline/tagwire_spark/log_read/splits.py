@@ -132,7 +132,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a pattern match is a segment, or a folder that the broker is not moving or deleting."""
+    """Return whether a pattern match is part of a log, and is not being moved or deleted by a broker."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -313,7 +313,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. If many indexes are remote, they are read concurrently."""
+    """Yield a split for each segment with requested rows. Remote indexes are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):

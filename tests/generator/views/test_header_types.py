@@ -44,7 +44,7 @@ RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"},
 STRUCT = spec("RequestHeader", "struct", *API)
 ORDERS = [REQUEST, RESPONSE]
 PACKAGES: dict[str, list[dict[str, Any]]] = {
-    # The header has Kafka's fields except for the client ID, and additional fields.
+    # The header has additional fields, and all of Kafka's fields except the client ID.
     "traced": [
         *ORDERS,
         spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
@@ -57,7 +57,7 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
     # The request header has a required field, and there is no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct, and the older name of a message, have the names of classes that the generated registry uses.
+    # A struct and a message's older name have the same names as classes that the generated registry uses.
     "namesakes": [
         {
             **REQUEST,

@@ -178,7 +178,7 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
 
 
 def test_values_from_sql(spark: "SparkSession") -> None:
-    """Check values from SQL: a uint64 may be of any numeric type, and times are rounded down to the field's unit."""
+    """Check values from SQL: a uint64 field accepts any numeric type, and times are rounded down to the unit."""
     made = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,

@@ -122,7 +122,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """Check that an abort missing from the index is an error, if a snapshot promises that indexes are complete."""
+    """Check that an abort missing from the index is an error, if a snapshot shows that indexes are complete."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
