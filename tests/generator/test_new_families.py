@@ -141,7 +141,6 @@ BYTES = {
     # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
     # Fields in order: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
-    # digits.
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
     # Version 1 lacks the field gone, and has compact lengths and counts (0: null). Two tagged fields follow.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),

@@ -172,7 +172,6 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         "  00000001 00000001 00000001 01",
     ),
     # Version 1 has compact counts (0 for a null array), a tag section per struct, and a tagged field: tag 0, 6 bytes.
-    # (tag 0).
     ("GridsMessage", 1): (
         {
             "numbers": ((5,),),

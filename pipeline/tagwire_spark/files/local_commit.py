@@ -207,7 +207,6 @@ class LocalFolder(CommitFolder):
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
         # Check this only after reading the manifest, because a slow writer may reuse the number of a finished commit.
-        # there.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)

@@ -79,7 +79,6 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
                 # No checksum covers offsets, so only a second batch beyond the end confirms that the end is reached.
-                # reached.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue

@@ -67,7 +67,7 @@ def test_forms_are_found_out(form: str, size: int) -> None:
     for write in WRITERS[form]:
         text = f"{write(data)}\n".encode()
         assert bytes_of(text, form) == data, text
-        if form != "base64" or size > 2:  # one or two letters may be in any encoding
+        if form != "base64" or size > 2:  # one or two letters may be valid in several encodings
             assert (encoding_of(text), bytes_of(text, "auto")) == (form, data), text
 
 
