@@ -96,7 +96,7 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: the folder of a finished job is gone, so writes of a late attempt have already failed."""
+        """Do nothing: when a job is over, its folder is gone, so a late attempt has nowhere to write."""
 
     def remove(self, job: Job) -> None:
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
 that record is read, even records with earlier timestamps. Segments that are entirely earlier, according to their time
-index, are skipped. In the next segment, only batch headers are read, up to the batch with that record.
+index, are skipped. After these, only batch headers are read, up to the batch with that record.
 """
 
 from collections.abc import Iterator

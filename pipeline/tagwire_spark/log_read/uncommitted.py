@@ -154,7 +154,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions, and merge overlapping ones. An index and the log may differ in where a transaction begins."""
+    """Sort transactions, and merge overlapping ones. An index and the log may describe one transaction differently."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:

@@ -152,7 +152,7 @@ class Segments:
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
 # The log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets.
-# If a batch's other offsets are relative to its base offset, which no checksum covers, only eight bytes change.
+# If other offsets are relative to the base offset, and no checksum covers the base offset, only eight bytes change.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
 _OFFSET: Final = Struct(">q")
