@@ -1,4 +1,7 @@
-"""msgspec's benchmark entries: the same contents as MessagePack arrays, with structs in C and no versions."""
+"""msgspec's benchmark entries: the same contents as MessagePack arrays, built from structs implemented in C.
+
+msgspec has no message versions.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -35,7 +38,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # The lambdas add a call, as for the other libraries: it takes as long as encoding a small message.
+        # Call through lambdas, as for the other libraries: the call takes as long as encoding a small message.
         return Contender(
             None,
             make,

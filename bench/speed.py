@@ -46,7 +46,7 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that all libraries encode a message to the same bytes, and that these survive decoding and encoding.
+    """Check that all libraries encode a message to the same bytes, and re-encode what they decoded without changes.
 
     Libraries that use another version of a message are only compared with themselves. Raises SystemExit for a
     difference.

@@ -17,7 +17,7 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for these attributes. Raises SystemExit for fewer than two, as it returns no tuple then."""
+    """Return an attrgetter of these attributes. Raises SystemExit for fewer than two, which would not give a tuple."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)

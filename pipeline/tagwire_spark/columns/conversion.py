@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit the type, by bisection. There is at least one. `first` is the first row's number."""
+    """Find the rows that don't fit the type, by bisection; there is at least one. Row numbers start at `first`."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -53,7 +53,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first field or element that may be null but is requested as NOT NULL; None without one."""
+    """Return the path of the first field or element that may be null but is requested as NOT NULL; otherwise None."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"

@@ -254,7 +254,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits. Without locks, two processes could finish the same one."""
+    """Give other processes time to finish their commits. Without locks, two processes could carry out one commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)

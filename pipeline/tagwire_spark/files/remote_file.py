@@ -80,7 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Return a range of bytes from one request. Raises any error of the file system's library."""
+        """Request a range of bytes, without retries. Raises any error of the file system's library."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)

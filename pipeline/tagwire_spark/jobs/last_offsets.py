@@ -77,7 +77,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """A sequence of the offsets in a file, which are read one at a time."""
+    """The offsets in a file as a sequence. Each offset is read from the file when it is accessed."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data

@@ -207,7 +207,7 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return a hint (position, offset) from the last index entry at or before the split's start; None without one."""
+    """Return a hint (position, offset) from the last index entry at or before the split's start, or None."""
     if split.start == 0:
         return None
     # A strict read starts one batch earlier, to check that the first batch's offset is higher than that batch's.

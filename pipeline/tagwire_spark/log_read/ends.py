@@ -119,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Look up a position at or before the batch with `offset` (None: the last batch) in the index; 0 without one."""
+    """Look up a position at or before the batch with `offset` (None: the last batch); 0 without an index."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

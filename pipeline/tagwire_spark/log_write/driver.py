@@ -124,7 +124,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Remove the staged files after a failure, on the driver. The next commit removes any remaining ones."""
+        """Remove the staged files after a failure, on the driver. The next commit removes any that are left."""
         if batch := _batch_of(messages):
             abandon(self._job(batch))
 

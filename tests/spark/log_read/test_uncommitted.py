@@ -182,7 +182,7 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that may be searched, but not iterated over, which fails the test."""
+    """Transactions that can be searched. Iterating over them fails the test."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")

@@ -135,7 +135,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that late attempts, of the last committed micro-batch or an earlier one, write nothing."""
+    """Check that late attempts write nothing, whether of the last committed micro-batch or an earlier one."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
