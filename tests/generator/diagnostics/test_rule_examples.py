@@ -1,4 +1,4 @@
-"""Check that each rule's bad example breaks that rule, and its good example breaks no rule of this severity."""
+"""Check that each rule's bad example breaks that rule, and its good example breaks no rule of the same severity."""
 
 from typing import Any
 

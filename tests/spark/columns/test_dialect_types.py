@@ -169,7 +169,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
-    """Check a round trip with a shuffle, for which Spark converts the decoded columns from Arrow to its own format."""
+    """Check that rows survive a shuffle, for which Spark converts the decoded columns from Arrow to its own format."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")

@@ -74,7 +74,7 @@ def test_null_messages(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
-    """Check `toArrow` with null structs in a message. A NOT NULL field in a null struct would make its cast fail."""
+    """Check that `toArrow` accepts null structs in a message. It would fail if their fields were NOT NULL."""
     name, cursor = "DescribeTopicPartitionsRequest", messages.describe_topic_partitions_request.Cursor
     rows = [messages.DescribeTopicPartitionsRequest(cursor=each) for each in (None, cursor(topic_name="t"))]
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
@@ -87,7 +87,7 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
-    """Check `toArrow` with rows that can't be decoded, in which nested structs are null."""
+    """Check that `toArrow` accepts rows that can't be decoded, in which nested structs are null."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])

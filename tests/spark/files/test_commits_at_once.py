@@ -100,7 +100,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
 
 
 def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a commit that another process finishes before the writer reads `_SUCCESS`, which marks it as finished."""
+    """Check that a commit succeeds if another process finishes it before the writer reads `_SUCCESS`."""
     writer, messages = begun(tmp_path)
     once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
     writer.commit(messages)
@@ -112,7 +112,7 @@ def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.
 def test_commit_undone_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
-    """Check a commit that is undone before its writer moves the first file, or after it has moved all files."""
+    """Check that a writer fails if another process undoes its commit, before or after it has moved its files."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
 

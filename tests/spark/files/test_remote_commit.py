@@ -271,7 +271,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
-    """Check an overwrite that is decided, but has not removed the old objects yet. Readers must not see them."""
+    """Check that the next reader finishes an overwrite that is decided, but has not deleted the old objects yet."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),
@@ -284,7 +284,7 @@ def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> No
 
 
 def test_lost_staged_objects(bucket: Bucket) -> None:
-    """Delete staged objects before the commit, or after it is decided, when it can only be undone."""
+    """Check that a commit is rejected or, once its manifest is written, undone if its staged objects are deleted."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -503,7 +503,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before each request in turn, also in tasks. Spark then repeats the batch twice and goes on."""
+    """Kill the driver before each request in turn. The repeated batch must be written once, and the next follows."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))

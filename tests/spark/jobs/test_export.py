@@ -139,7 +139,10 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """Check what rows can't represent: markers, emptied batches, delete horizons, append times, large times, zeros."""
+    """Check that an import restores what rows can't represent.
+
+    This includes markers, emptied batches, delete horizons, append times, large times, and zeros.
+    """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),

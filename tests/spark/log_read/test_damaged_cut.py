@@ -72,7 +72,7 @@ def test_data_after_a_damaged_header_is_read_in_permissive(tmp_path: Path, numbe
 
 
 def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) -> None:
-    """Check two damaged headers, before the first requested offset and at the start of a split: the read fails."""
+    """Check that a read fails for damaged headers both before the first requested offset and where a split begins."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -162,7 +162,7 @@ def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, c
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a wrong base offset at the end of an Arrow batch (of one row, here): the rows after it must be read."""
+    """Check that rows after a wrong base offset are read, even if it ends an Arrow batch (of one row, here)."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'

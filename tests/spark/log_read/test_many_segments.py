@@ -117,7 +117,7 @@ def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> N
 
 
 def test_damaged_segments_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a segment with a wrong checksum, and a segment with invalid records although the checksum is right."""
+    """Check that both engines return the same rows around a wrong checksum, and around invalid records."""
     segments(tmp_path, 9)
     paths = sorted(tmp_path.rglob("*.log"))
     data = bytearray(paths[4].read_bytes())

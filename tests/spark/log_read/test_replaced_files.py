@@ -95,7 +95,7 @@ WRITTEN_OVER = [
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
 def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
-    """Check a last segment overwritten in place, as by `cp`. It is no smaller, but its first or last bytes differ."""
+    """Check that a last segment overwritten in place, as by `cp`, is rejected although it is no smaller."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)
     reader = stream(tmp_path)

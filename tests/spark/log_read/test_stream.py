@@ -183,7 +183,7 @@ def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]
 
 @pytest.mark.parametrize("at", [25, 8, 16, 100])
 def test_damage_in_each_mode(tmp_path: Path, at: int) -> None:
-    """Flip a bit in the length, the magic byte, a record, or elsewhere: the read fails, or returns an error row."""
+    """Flip a bit in the length, the magic byte, a record, or elsewhere: the read must fail, or return an error row."""
     bad = bytearray(batch(5))
     bad[at] ^= 0x41
     whole = [batch(0), bytes(bad), batch(10), batch(15), batch(20)]

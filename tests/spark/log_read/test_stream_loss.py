@@ -89,7 +89,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Check a segment that a broker renames for deletion after it was listed. It is data loss if it was unread."""
+    """Check that a segment renamed for deletion after it was listed is data loss only if it was unread."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))

@@ -170,7 +170,7 @@ def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]])
 
 
 def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """Check a log that a follower truncates and rewrites. This may commit a transaction that was open before."""
+    """Check that a truncated and rewritten log is scanned again: a transaction that was open may now be committed."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
@@ -189,7 +189,10 @@ class Looked(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check look-ups among random transactions. Some overlap, as in a damaged log or a wrong index."""
+    """Check that look-ups among random transactions agree with a linear search.
+
+    Some transactions overlap, as in a damaged log or a wrong index.
+    """
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -173,7 +173,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Check rows with one baseOffset that need several batches. Only the first batch begins at that offset."""
+    """Check that of the batches made from rows with one baseOffset, only the first begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)
@@ -190,7 +190,10 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     ],
 )
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Check rows of one batch that come in two parts. If batches are kept, both would begin at the baseOffset."""
+    """Check that one batch's rows in two parts are rejected, unless an option sets the batch size.
+
+    Otherwise, both parts would begin at the same baseOffset.
+    """
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))
     jobs = [(other, one)] if at_once else [(one,), (other,)]

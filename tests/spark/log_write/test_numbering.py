@@ -45,7 +45,7 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """Check two writes planned at the same end of the log. The second continues the offsets and epochs of the first."""
+    """Check that the later of two writes, planned at the same end, continues the first one's offsets and epochs."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

@@ -270,7 +270,7 @@ def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
 
 
 def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
-    """Check a chained URL, whose file system is an archive inside another file system."""
+    """Check that logs can be read by a chained URL, from an archive inside another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
     with ZipFile(archive, "w", strict_timestamps=False) as packed:

@@ -194,7 +194,7 @@ def test_options_that_are_rejected(spark: "SparkSession", options: dict[str, str
 
 
 def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check a network capture with TCP segments that are cut anywhere, repeated, or out of order."""
+    """Check that a network capture is read correctly if TCP segments are cut anywhere, repeated, or out of order."""
     pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether

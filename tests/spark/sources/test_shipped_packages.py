@@ -81,7 +81,7 @@ spark.stop()
 
 
 def test_environment_in_an_archive(tmp_path: Path) -> None:
-    """Check client mode with an environment in an archive.
+    """Check that an environment shipped in an archive works in client mode.
 
     The interpreter only works next to its folder `env`, as if driver and executor were two machines.
     """
