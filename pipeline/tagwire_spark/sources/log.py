@@ -43,7 +43,7 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects readers with pushFilters if filter pushdown is disabled, so users enable it here by an option.
+        # Spark rejects readers with pushFilters unless filter pushdown is enabled, so the option pushdown requests one.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 

@@ -488,7 +488,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a file server that creates the link but loses its reply, and then reports that the link exists."""
+    """Check that a commit succeeds if the file server creates its link, but loses the reply and reports an error."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 
