@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.output.diagnostics import print_problems, summary
+from tagwire_cli.output.diagnostics import count, print_problems, summary
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.reports import of_problem, print_github, print_sarif
 from tagwire_cli.output.tables import write_json
@@ -71,7 +71,7 @@ def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excu
         print_sarif([of_problem(finding.problem()) for finding in findings])
     else:
         print_problems([finding.problem() for finding in findings], err=False)
-        also = f", {excused} excused" if excused else ""
+        also = f", {count(excused, 'excused finding')}" if excused else ""
         say(f"{summary(findings)}{also} in {looked_at}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -182,11 +182,11 @@ def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> No
         if dry_run:
             name = change.path.as_posix()
             say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
-        verb = "would get" if dry_run else "got"
-        what = f"version {change.version}{f' with {field.name}' if field and not number else ''}"
+        verb = "would have" if dry_run else "has"
+        what = f"new version {change.version}{f' with field {field.name}' if field and not number else ''}"
         if not plan.is_version:
-            what = f"{field.name if field else ''} from version {change.version} on"
-        say(f"{change.name} {verb} {what}: {change.path}", err=True)
+            what = f"new field {field.name if field else ''}, from version {change.version}"
+        say(f"{change.name} {verb} a {what}: {change.path}", err=True)
     for note in plan.notes:
         say(f"note: {note}", err=True)
     if not dry_run:

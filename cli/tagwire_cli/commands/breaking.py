@@ -96,6 +96,10 @@ def command(
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     if any(finding.severity in failing for finding in judged.findings):
         raise click.exceptions.Exit(1)
+    passing = [each for each in SEVERITIES if any(finding.severity == each for finding in judged.findings)]
+    if passing:
+        kinds = " and ".join(passing)
+        say(f"{kinds} findings do not fail this command; with `--fail-on {passing[-1]}`, they do", err=True)
 
 
 def _checks(

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 
 _COLOURS: Final = {"error": "bold red", "wire": "bold red", "semantic": "bold red", "source": "bold yellow"}
+_KINDS: Final = {
+    "error": "error",
+    "wire": "wire-breaking change",
+    "semantic": "semantic change",
+    "source": "source-breaking change",
+    "policy": "policy finding",
+}
 _INDENT: Final = "    "
 _WIDTH: Final = 112
 
@@ -117,13 +124,11 @@ def report_of(finding: "Finding") -> Report:
 
 
 def findings_summary(findings: Sequence["Finding"], *, excused: int, messages: int) -> str:
-    """Return the number of findings by kind, such as `2 wire, 1 source and 1 excused in 3 messages`."""
+    """Count findings by kind, such as `2 wire-breaking changes, 1 excused finding in 3 messages`."""
     from tagwire_generator.evolution import SEVERITIES
 
-    numbers: list[tuple[str, Any]] = [(each, sum(f.severity == each for f in findings)) for each in SEVERITIES]
-    parts = [
-        f"{number} {name}{'s' if name == 'error' and number > 1 else ''}"
-        for name, number in [*numbers, ("excused", excused)]
-        if number
-    ]
-    return f"{', '.join(parts) or 'nothing breaks'} in {count(messages, 'message')}"
+    numbers = [(_KINDS[each], sum(finding.severity == each for finding in findings)) for each in SEVERITIES]
+    parts = [count(number, kind) for kind, number in [*numbers, ("excused finding", excused)] if number]
+    if not (parts or messages):
+        return "no released messages to compare"
+    return f"{', '.join(parts) or 'no breaking changes'} in {count(messages, 'message')}"

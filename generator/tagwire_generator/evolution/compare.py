@@ -186,7 +186,7 @@ class _Walk:
             was, now = _described(old), _described(new)
             self.add("TW943", here, f"tag {new.tag} was {was} and is now {now}", "name")
         elif old.json_name != new.json_name:
-            self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
+            self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
         """Compare how this version treats values of fields that exist only in other versions."""

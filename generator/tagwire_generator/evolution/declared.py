@@ -210,7 +210,7 @@ def _spot(items: tuple[Item, ...]) -> Spot:
 def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around: tuple[Item, ...]) -> _Found:
     renamed = _renamed(old, new)
     for was, item in renamed.items():
-        yield "TW941", (*around, item), f"the field was {was} and is now {item.name}"
+        yield "TW941", (*around, item), f"the field was renamed from {was} to {item.name}"
     names = outer | {was: item.name for was, item in renamed.items()}
     before = {names.get(item.name, item.name): item for item in old.items}
     now = {item.name: item for item in new.items}

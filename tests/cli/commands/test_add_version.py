@@ -72,8 +72,8 @@ def test_one_more_version(project: Path) -> None:
     assert specs(project) == (new(REQUEST), new(RESPONSE))
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "PingRequest got version 3: specs/PingRequest.json",
-        "PingResponse got version 3: specs/PingResponse.json",
+        "PingRequest has a new version 3: specs/PingRequest.json",
+        "PingResponse has a new version 3: specs/PingResponse.json",
         "run `tagwire generate` to write the classes",
     ]
 
@@ -281,7 +281,7 @@ OPTIONAL = {
 def test_an_optional_field_needs_no_version(project: Path, case: str) -> None:
     words, entry = OPTIONAL[case]
     told = tagwire_result("add-field", "PingRequest", "--field", *words.split(), code=0).stderr
-    assert told.startswith("PingRequest got Rack from version 1 on: ")
+    assert told.startswith("PingRequest has a new field Rack, from version 1: ")
     request, response = specs(project)
     assert entry in request and '"validVersions": "0-2"' in request and response == RESPONSE
 

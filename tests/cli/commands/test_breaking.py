@@ -65,7 +65,7 @@ def test_nothing_breaks(project: Path) -> None:
     old = copy_specs(project)
     write_spec(project, "PingRequest", validVersions="0-2")
     done = breaking(old, "message_specs")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "nothing breaks in 2 messages\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no breaking changes in 2 messages\n")
     assert findings(old, "message_specs") == []
 
 
@@ -89,7 +89,7 @@ def test_a_break_as_text(project: Path) -> None:
         "! nonce fault at byte 0: found 5 bytes left, expected 8 bytes",
         "0 00 00 00 01 00 . not read",
     ]
-    assert done.stderr == "1 wire in 2 messages\n"
+    assert done.stderr == "1 wire-breaking change in 2 messages\n"
 
 
 def test_a_break_as_json(project: Path) -> None:
@@ -127,7 +127,7 @@ def test_findings_as_annotations(project: Path) -> None:
         "::notice file=message_specs/PingRequest.json,line=5,col=20,title=policy TW960"
         "::PingRequest 0: the versions were 0-1 and are now 1-2",
         "::warning file=message_specs/a%2Cb%3Ac%25.json,line=9,col=15,title=source TW941"
-        "::PingResponse 0-1: number: the field was nonce and is now number",
+        "::PingResponse 0-1: number: the field was renamed from nonce to number",
     ]
 
 
@@ -148,14 +148,17 @@ def test_failing_severities(project: Path, fail_on: str | None, status: int) -> 
     old = copy_specs(project)
     edit_spec(project, "PingRequest", "Nonce", "Number")
     options = ["--fail-on", fail_on] if fail_on else []
-    assert breaking(old, "message_specs", *options).exit_code == status
+    done = breaking(old, "message_specs", *options)
+    assert done.exit_code == status
+    assert ("with `--fail-on source`, they do" in done.stderr) == (status == 0)
 
 
 def test_two_files_are_compared_whatever_their_names(project: Path) -> None:
     write_spec(project, "PongRequest", apiKey=9, fields=[])
     pair = ("message_specs/PingRequest.json", "message_specs/PongRequest.json")
     assert rules(*pair) == ["TW905", "TW922", "TW940"]
-    assert breaking(*pair).stderr == "1 wire, 1 semantic, 1 source in 2 messages\n"
+    told = "1 wire-breaking change, 1 semantic change, 1 source-breaking change in 2 messages\n"
+    assert breaking(*pair).stderr == told
 
 
 @pytest.mark.parametrize("broken", ["old", "message_specs"])
@@ -349,7 +352,7 @@ def test_sets_without_a_lock_are_reported(project: Path) -> None:
     done = breaking()
     assert (done.exit_code, done.stderr) == (
         0,
-        "more has no lock file; skipped\nnothing breaks in 2 messages\n",
+        "more has no lock file; skipped\nno breaking changes in 2 messages\n",
     )
     assert breaking("--lock", "released.json").exit_code == 2
 
@@ -372,7 +375,7 @@ def broken(project: Path) -> str:
 def test_an_excused_finding(project: Path, broken: str) -> None:
     add_settings(project, f"{EXCEPTION}2999-12-31\n")
     done = breaking(broken, "message_specs")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "1 excused in 2 messages\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "1 excused finding in 2 messages\n")
     assert findings(broken, "message_specs") == []
     assert breaking(broken, "message_specs", "--show-excused").stdout == (
         "message_specs/PingRequest.json:10:15: excused until 2999-12-31 TW903: PingRequest 0-1: nonce: "
@@ -385,7 +388,8 @@ def test_an_exception_that_expired(project: Path, broken: str) -> None:
     done = breaking(broken, "message_specs")
     assert done.exit_code == 1
     assert done.stderr == (
-        "warning: the exception for TW903 in PingRequest (for a test) expired on 2001-12-31\n1 wire in 2 messages\n"
+        "warning: the exception for TW903 in PingRequest (for a test) expired on 2001-12-31\n"
+        "1 wire-breaking change in 2 messages\n"
     )
 
 
@@ -396,7 +400,7 @@ def test_an_exception_that_excuses_nothing(project: Path) -> None:
     assert done.exit_code == 0
     assert done.stderr.startswith("warning: the exception for TW903 in PingRequest (for a test) excuses nothing")
     pair = [f"{side}/PingResponse.json" for side in (old, "message_specs")]
-    assert breaking(*pair).stderr == "nothing breaks in 1 message\n"
+    assert breaking(*pair).stderr == "no breaking changes in 1 message\n"
 
 
 def test_exceptions_without_an_end_must_be_explicit(project: Path, broken: str) -> None:
