@@ -27,7 +27,7 @@ from tagwire.message.base import Struct, made_of
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
-from tagwire.text_format import got, near, shown
+from tagwire.text_format import got, shown, suggestion
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
@@ -251,7 +251,7 @@ class _Reader:
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
-                self.fail(f"{cls.__name__} has no field {self.shown(key)}{near(key, [*keys])}")
+                self.fail(f"{cls.__name__} has no field {self.shown(key)}; {suggestion(key, keys)}")
         fields: dict[str, Any] = {}
         for key, row in keys.items():
             holder = version if version in row.versions else None
@@ -259,7 +259,12 @@ class _Reader:
             if key in obj:
                 fields[row.name] = self.field(row, obj[key], holder)
             elif holder is not None and holder not in row.tagged:
-                self.fail(f"the key {key!r} is missing; this version has the field, and it is not a tagged one")
+                needed = [
+                    f"{name} ({row.type})"
+                    for name, row in keys.items()
+                    if version in row.versions and version not in row.tagged
+                ]
+                self.fail(f"the key {key!r} is missing; {cls.__name__} in this version needs {', '.join(needed)}")
             self.path.pop()
         tags = self.unknown_tags(obj.get(UNKNOWN_TAGS))
         if version is not None:
