@@ -89,7 +89,7 @@ def generate(
     and for messages that generate the same path.
     """
     if not spec_set.templates.is_dir():
-        raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
+        raise SpecError(f"{spec_set.templates}: the templates folder does not exist", file=str(spec_set.templates))
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)
     cache = Cache(cache_root or spec_set.root, spec_set.package) if use_cache else None

@@ -129,7 +129,7 @@ class CapturedFrame:
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
-            raise CaptureError(f"frame {self.number}: no registry is known that could decode it")
+            raise CaptureError(f"frame {self.number}: to decode it, open the capture with a registry")
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:
@@ -283,7 +283,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise CaptureError(f"{name}: line {number} is not a captured frame: it is not JSON") from None
+        raise CaptureError(f"{name}: line {number} is not a captured frame: it is not valid JSON") from None
     return frame_of_row(number, row, f"{name}: line {number}")
 
 
@@ -323,7 +323,7 @@ def _data(row: Mapping[str, Any]) -> bytes:
         except (KeyError, TypeError, ValueError):
             raise ValueError("hex must be a string of hex digits") from None
     if not isinstance(row["data"], bytes | bytearray | memoryview):
-        raise ValueError(f"data must be bytes, and is {type(row['data']).__name__}")
+        raise ValueError(f"data: expected bytes, got {type(row['data']).__name__}")
     return bytes(row["data"])
 
 
@@ -340,7 +340,7 @@ def _int16(row: Mapping[str, Any], name: str) -> int | None:
     except (TypeError, ValueError, OverflowError):
         raise ValueError("api_key and api_version must be numbers") from None
     if not -0x8000 <= number <= 0x7FFF:
-        raise ValueError(f"{name} is {shown(number)}, which is beyond 16 bits")
+        raise ValueError(f"{name}: expected a 16-bit integer, got {shown(number)}")
     return number
 
 
@@ -356,5 +356,5 @@ def _milliseconds(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
     if not abs(number) <= _MOST_MILLISECONDS:  # rejects NaN as well
-        raise ValueError(f"timestamp is {shown(value)}, which is not a time in milliseconds since 1970")
+        raise ValueError(f"timestamp: {shown(value)} milliseconds since 1970 is out of range")
     return number

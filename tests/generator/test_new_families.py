@@ -263,7 +263,7 @@ def test_arrow_columns(package: ModuleType) -> None:
 
 
 def test_type_without_arrow_columns_is_rejected_by_name(package: ModuleType) -> None:
-    with pytest.raises(tagwire.SchemaError, match="plain is digits, for which there is no Arrow column"):
+    with pytest.raises(tagwire.SchemaError, match="plain has type digits, which Arrow can't represent"):
         arrow.schema(package.DigitsMessage, [0])
     assert arrow.schema(package.DigitsMessage, [0], fields=["number"])
 
@@ -275,7 +275,7 @@ def test_spark(package: ModuleType) -> None:
 
     wanted = decoding(package.Fixed16Message, 0, None, None)
     assert wanted.schema["plain"].dataType.simpleString() == "binary"
-    with pytest.raises(PipelineError, match="plain is digits, for which there is no Arrow column"):
+    with pytest.raises(PipelineError, match="plain has type digits, which Arrow can't represent"):
         decoding(package.DigitsMessage, 0, None, None)
 
 

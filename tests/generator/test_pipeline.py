@@ -168,7 +168,7 @@ def test_custom_templates_decide_the_output(spec_set: SpecSet, tmp_path: Path) -
 
 
 def test_folder_of_templates_that_does_not_exist(spec_set: SpecSet, tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no such folder of templates"):
+    with pytest.raises(SpecError, match="the templates folder does not exist"):
         generate(replace(spec_set, templates=tmp_path / "nowhere"))
 
 
@@ -198,7 +198,7 @@ def test_errors_of_templates_are_reported(
 
 def test_folders_of_specs_that_are_rejected(spec_set: SpecSet, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SpecError, match="no such folder of specs"):
+    with pytest.raises(SpecError, match="the specs folder does not exist"):
         generate(replace(spec_set, specs=tmp_path / "nowhere"))
     with pytest.raises(SpecError, match="no specs"):
         generate(replace(spec_set, specs=tmp_path / "empty"))

@@ -120,7 +120,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
         if not is_same:
             raise TagwireError(
                 f"its correlation ID is ambiguous: requests of API {api[0]} v{api[1]} and API {rival[0]} v{rival[1]} "
-                "share it, but differ in what is secret in the response; redact one connection at a time"
+                "both used it, and their responses have different sensitive fields; redact one connection at a time"
             )
     return redacted
 

@@ -139,7 +139,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
     """Raise FilterError for an unknown error name. Any number is accepted, because newer brokers have more errors."""
     register = error_register(registry)
     if register is None:
-        raise FilterError("error=: this package has no register of error codes")
+        raise FilterError("error=: this package defines no error codes")
     names = {str(each).casefold(): str(each) for each in register}
     for value in term.values:
         if value.casefold() not in ("any", *names) and whole_number(value) is None:

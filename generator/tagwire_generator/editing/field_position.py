@@ -77,7 +77,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
             common = _members(root, tree, ("commonStructs",))
             type = type.removeprefix("[]").strip()
             if type not in common:
-                raise SpecError(f"{file}: {walked} is of type {type}, to which no field can be added", file=file)
+                raise SpecError(f"{file}: {walked} has type {type}; fields can only be added to structs", file=file)
             node, struct = common[type]
     return node, struct
 

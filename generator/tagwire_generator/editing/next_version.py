@@ -161,7 +161,7 @@ def _changed(
     after = edit.result()
     root = parse(after, file=data.file).root
     if root is None or plain_tree(root) != wanted:
-        raise SpecError(f"{data.file}: can't be edited in this form; run `tagwire fmt` first", file=data.file)
+        raise SpecError(f"{data.file}: its layout can't be edited; run `tagwire fmt` first", file=data.file)
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, beside=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:

@@ -125,7 +125,7 @@ class SpecEdit:
                 depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
             if not depth and found.lastgroup != "comment":
                 return found.end()
-        raise AssertionError("a value of a spec that was parsed has an end")
+        raise AssertionError("the end of a parsed value is unknown")
 
     def _comma(self, place: int) -> int | None:
         """Return the position after the next comma; None if anything but comments comes before it."""

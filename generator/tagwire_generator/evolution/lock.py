@@ -158,14 +158,14 @@ def read_lock(path: Path) -> Lock:
         reason = f"{path}: not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
-        raise LockError(f"{path}: not JSON in UTF-8", file=str(path)) from None
+        raise LockError(f"{path}: the content is not UTF-8 text", file=str(path)) from None
     except ValueError as error:  # raised for a duplicate key, or for a number with thousands of digits
         raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
-        reason = f"{path}: not a lock file of format {_FORMAT}"
+        reason = f"{path}: expected a lock file of format {_FORMAT}"
         raise LockError(
-            reason if found is None else f"{reason}, but of format {found!r}; update tagwire", file=str(path)
+            reason if found is None else f"{reason}, got format {found!r}; update tagwire", file=str(path)
         )
     try:
         messages = tuple(map(_message, document["messages"]))

@@ -63,7 +63,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
     in generated code.
     """
     if not folder.is_dir():
-        raise SpecError(f"{folder}: no such folder of specs", file=str(folder))
+        raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))
     found: list[SpecFile] = []
     for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

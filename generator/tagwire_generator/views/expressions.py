@@ -290,7 +290,7 @@ class Expressions:
 def _words(wire: WireType) -> tuple[str, str]:
     """Return the helper suffixes for one value and for many values. By default, these are the suffixes for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
-        raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code supports only for strings")
+        raise SchemaError(f"{wire.name}: generated code supports {wire.length} lengths only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])
 
 

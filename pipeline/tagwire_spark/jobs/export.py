@@ -162,7 +162,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
     try:
         real = folder.resolve()
         if real in way:
-            raise LogPathError(f"{folder}: a link back to {real} can't be exported")
+            raise LogPathError(f"{folder}: this link leads back to {real}, a folder above it; remove the link")
         below = sorted(folder.iterdir())
     except OSError as error:
         raise unreadable(folder, error) from None

@@ -130,5 +130,5 @@ def _message(options: ColumnOptions) -> Column:
 
 def _layouts(options: ColumnOptions) -> dict[int, Layout]:
     if not options.versions:
-        raise ColumnError(f"{options.message.NAME}: no version was given, so there are no columns")
+        raise ColumnError(f"{options.message.NAME}: give a version; the columns depend on it")
     return {version: layout_of(options.message, version) for version in options.versions}

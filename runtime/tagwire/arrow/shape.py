@@ -233,5 +233,5 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     else:
         format = str(type)  # a struct or an array here, but another type in another version
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
-        raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
+        raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -139,7 +139,7 @@ def _start(line: str, number: int, begin: int) -> int:
         raise AssembleError(
             number,
             indent + 1,
-            f"{offset[1][:40]!r} alone",
+            f"only the offset {offset[1][:40]!r}",
             f"bytes after the offset, or bytes from column {begin + 1} on",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):

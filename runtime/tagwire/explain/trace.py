@@ -118,7 +118,7 @@ def trace(
         session.read(message, whole=True)
         return session.trace(message.name, message.version)
     if version is None:
-        raise TypeError(f"which version of {message.NAME}? trace({message.NAME}, data, version)")
+        raise TypeError(f"the version is missing; call trace({message.NAME}, data, version)")
     session.read_message(message, version, whole=True)
     return session.trace(message.NAME, version)
 

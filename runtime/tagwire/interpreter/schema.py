@@ -190,7 +190,7 @@ def _own_default(type: Type) -> Any:
 
 def _check_default(item: Item) -> None:
     if isinstance(item.type, Nested) or (isinstance(item.type, Array) and item.default not in ((), None)):
-        raise SchemaError(f"{item.name} is {item.type}; its default can only be the empty one")
+        raise SchemaError(f"{item.name}: the default of type {item.type} can only be empty")
     try:
         LayoutWriter(Layout(item.name, None, StructLayout(item.name, ())), ByteCount).value(
             item.type, item.default, ByteCount()

@@ -73,8 +73,8 @@ class Array(FrozenData):
     ) -> None:
         if element.minimum < 1:
             raise SchemaError(
-                f"an element of {element} can take 0 bytes, so its count can't be checked against the input size; "
-                "give it a field"
+                f"an element of type {element} can take 0 bytes, so an array's length can't be checked against the input; "
+                "add a field to it"
             )
         self.element = element
         self.length = length

@@ -76,7 +76,7 @@ def columns(
     if payload is None:
         return LogColumns(path, root_column(level, columns, formats), wanted)
     if level == "batch":
-        raise ColumnError("messages are in records, but level is 'batch'; leave message out")
+        raise ColumnError("argument `message` decodes values of records, but level is 'batch'; leave it out")
     return LogColumns(path, root_column(level, columns, formats), wanted, payload)
 
 
@@ -195,7 +195,7 @@ class LogColumns:
             Segment(self.path)
             return None
         if not is_partition(self.path.absolute()):
-            raise LogPathError(f"{self.path}: found no segment; name a segment, or the folder of a partition")
+            raise LogPathError(f"{self.path}: no log segment found; give a segment, or the folder of a partition")
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:

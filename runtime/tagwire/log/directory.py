@@ -156,7 +156,7 @@ def read(
     if not where.is_dir():
         return Segment(where).batches(start_offset, formats, limits, partial=partial, skip=skip)
     if not is_partition(where.absolute()):
-        raise LogPathError(f"{where}: found no segment; name a segment, or the folder of a partition")
+        raise LogPathError(f"{where}: no log segment found; give a segment, or the folder of a partition")
     return Partition(where).batches(
         start_offset, formats, limits, partial=partial, from_log_start=from_log_start, skip=skip
     )

@@ -182,5 +182,5 @@ def _plain(name: str, framing: Framing) -> Fixed | Varint:
         return Varint(varint.bits, zigzag=varint.zigzag, signed=framing.signed)
     wire = WIRE_TYPES.get(name)
     if wire is None or not wire.is_fixed:
-        raise SchemaError(f"{name!r} is not a type of numbers; expected one of {', '.join([*VARINTS, *WIRE_TYPES])}")
+        raise SchemaError(f"{name!r} is not a number type; expected one of {', '.join([*VARINTS, *WIRE_TYPES])}")
     return Fixed(wire)

@@ -110,7 +110,7 @@ def for_version(message: "Message", version: int) -> Projection:
     left = losses(projected, version) if lost else ()
     if left:
         raise EncodeError(
-            "this version can't represent the value, nor a default for it",
+            "this version can represent neither the value nor a default in its place",
             message_name=type(message).NAME,
             version=version,
             path=left[0].path,

@@ -52,7 +52,7 @@ class FormatSet:
         for each in self.named:
             if len(named) > 1 and not _is_findable(each):
                 raise FormatError(
-                    f"{each.name} has no magic byte that distinguishes it from other formats; name it alone"
+                    f"{each.name} has no magic byte that distinguishes it from other formats; pass it as the only format"
                 )
             if each.magic in by_magic:
                 raise FormatError(
@@ -199,7 +199,7 @@ def format_set(given: Any, *, only: bool = False, strict: bool = True) -> Format
 def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
     if text == AUTO:
         if only:
-            raise FormatError("only=True needs a named format instead of auto")
+            raise FormatError("only=True requires a specific format, got 'auto'")
         return FormatSet(*_OF_AUTO, strict=strict)
     return FormatSet(*(name.strip() for name in text.split(",")), only=only, strict=strict)
 

@@ -166,7 +166,7 @@ def _lz4_checksum_at(packed: bytearray) -> int:
         raise DecompressionError("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
     if at >= len(packed):
-        raise DecompressionError("an lz4 frame that is cut off in its header", "a whole header")
+        raise DecompressionError("a truncated header of an lz4 frame", "a whole header")
     return at
 
 

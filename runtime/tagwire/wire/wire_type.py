@@ -129,7 +129,7 @@ class WireType:
 
         end = pos + self.width * count
         if count < 0 or end > len(buf):
-            raise ValueError(f"{count} elements of {self.name} do not fit")
+            raise ValueError(f"{count} elements of type {self.name} do not fit into the remaining bytes")
         return tuple([self.value_of(raw) for (raw,) in iter_unpack(f">{self.code}", buf[pos:end])]), end
 
     def put_many(self, out: bytearray, values: Sequence[Any]) -> None:

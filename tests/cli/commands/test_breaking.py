@@ -270,7 +270,7 @@ def test_new_set_breaks_nothing(project: Path) -> None:
     done = breaking("--against", "HEAD")
     assert done.exit_code == 0
     assert (
-        "other_specs: revision HEAD has no such file, and no such folder with *.json files; nothing is released"
+        "other_specs: at revision HEAD, this is neither a file nor a folder with *.json files; nothing is released"
         in done.stderr
     )
 
@@ -342,7 +342,7 @@ def test_dropped_versions_are_kept_by_default(project: Path) -> None:
 def test_a_lock_of_another_project(project: Path) -> None:
     (project / "bad.json").write_text("{}")
     done = breaking("--lock", "bad.json")
-    assert done.exit_code == 1 and "bad.json: not a lock file of format 1" in done.stderr
+    assert done.exit_code == 1 and "bad.json: expected a lock file of format 1" in done.stderr
 
 
 def test_sets_without_a_lock_are_reported(project: Path) -> None:

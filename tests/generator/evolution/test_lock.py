@@ -202,9 +202,9 @@ def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
 NO_LOCKS = {
     "no such lock file; run `tagwire lock` to write it": None,
     "not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
-    "not JSON in UTF-8": b"\xff",
-    "not a lock file of format 1": b"[]",
-    "not a lock file of format 1, but of format 2; update tagwire": b'{"tagwire lock": 2}',
+    "the content is not UTF-8 text": b"\xff",
+    "expected a lock file of format 1": b"[]",
+    "expected a lock file of format 1, got format 2; update tagwire": b'{"tagwire lock": 2}',
     "written by tagwire: KeyError('messages')": b'{"tagwire lock": 1}',
     "'options'": b'{"tagwire lock": 1, "messages": []}',
     "TypeError": b'{"tagwire lock": 1, "messages": 3, "options": {}}',

@@ -124,7 +124,7 @@ class TestOwnTargets:
 
     def test_folders_that_do_not_exist(self, project: Path) -> None:
         assert "built-in templates are @markdown, @wireshark" in run("generate", "--templates", "@latex", code=2)
-        assert "no such folder of templates" in run("generate", "--templates", "nothing", code=1)
+        assert "the templates folder does not exist" in run("generate", "--templates", "nothing", code=1)
         settings = project / "pyproject.toml"
         settings.write_text(settings.read_text() + 'templates = "@latex"\n')
         assert "built-in templates are @markdown, @wireshark" in run("generate", code=2)

@@ -92,7 +92,7 @@ def test_a_default_on_the_wire_is_not_canonical() -> None:
 def test_versions_are_checked() -> None:
     with pytest.raises(UnsupportedVersionError):
         trace(PollRequest, b"", 9)
-    with pytest.raises(TypeError, match="which version of PollRequest"):
+    with pytest.raises(TypeError, match="the version is missing; call trace\\(PollRequest"):
         trace(PollRequest, b"")
 
 

@@ -142,9 +142,9 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Field("a", "int8", default=None), "fit int8: expected int8 (-128 to 127), got None"),
         (lambda: Field("a", "string", default=None), "is None, but it is not nullable"),
         (lambda: Field("a", "string", default=b"x"), "expected a string"),
-        (lambda: Field("a", "[]int8", default=(1,)), "a is []int8; its default can only be the empty one"),
+        (lambda: Field("a", "[]int8", default=(1,)), "a: the default of type []int8 can only be empty"),
         (lambda: Field("a", "[]int8", default=None), "is None, but it is not nullable"),
-        (lambda: Field("a", INNER, default={"a": 1}), "its default can only be the empty one"),
+        (lambda: Field("a", INNER, default={"a": 1}), "can only be empty"),
         (lambda: Field("a", [Schema()]), "can take 0 bytes"),
     ],
 )  # fmt: skip

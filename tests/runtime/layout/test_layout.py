@@ -63,7 +63,7 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
     [
         (lambda: Array(Nested(EMPTY), INT32, nullable=False), "an element of Empty can take 0 bytes"),
         (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
-        (lambda: OptionalBuffer((), INT32), "the lengths of an optional buffer are varint or uvarint, not int32"),
+        (lambda: OptionalBuffer((), INT32), "optional buffers have lengths of type varint or uvarint, got int32"),
         (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
         (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),
         (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),

@@ -48,9 +48,9 @@ def lines(path: Path, *rows: Any) -> Path:
     ({"api_key": -40000}, "beyond 16 bits"),
     ({"api_version": 1 << 40}, "api_version is 1099511627776, which is beyond 16 bits"),
     ({"api_version": float("inf")}, "must be numbers"),
-    ({"data": 1_000_000}, "data must be bytes, and is int"),
-    ({"data": True}, "data must be bytes, and is bool"),
-    ({"data": "00"}, "data must be bytes, and is str"),
+    ({"data": 1_000_000}, "data: expected bytes, got int"),
+    ({"data": True}, "data: expected bytes, got bool"),
+    ({"data": "00"}, "data: expected bytes, got str"),
 ])  # fmt: skip
 def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
     path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})

@@ -166,7 +166,7 @@ def test_error_is_shown_with_what_was_read(capture: Path) -> None:
         assert "at byte 17" in shown and "▼ MetadataRequest v12" in shown
         await pilot.press("down")
         await settle(pilot)
-        assert "line 5 is not a captured frame: it is not JSON" in " ".join(screen_text(app).split())
+        assert "line 5 is not a captured frame: it is not valid JSON" in " ".join(screen_text(app).split())
 
     asyncio.run(browse(listing_of(capture), steps))
 

@@ -117,7 +117,7 @@ def test_filters_that_make_no_sense(capture: Path, text: str, said: str) -> None
 def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
     listing = read(capture)
     assert [listing.is_faulty(entry) for entry in range(6)] == [False, False, False, True, True, False]
-    assert listing.find_fault(3) == f"{capture.name}: line 4 is not a captured frame: it is not JSON"
+    assert listing.find_fault(3) == f"{capture.name}: line 4 is not a captured frame: it is not valid JSON"
     cut = listing.look(4)
     assert cut.data == METADATA[:-3]
     assert cut.explained.traces[0].error is not None

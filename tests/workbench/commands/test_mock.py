@@ -89,7 +89,7 @@ def test_problems_are_errors(script: Path, ending: signal.Signals) -> None:
     assert (process.returncode, out) == (1, "")
     assert err.splitlines() == [
         "tagwire: connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
-        "offered are 0-3, known are 0-4",
+        "offered versions are 0-3, known versions are 0-4",
         "tagwire: there was 1 problem",
     ]
 

@@ -216,7 +216,7 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("", [": the file is empty"]),
         ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
         ("rules: []\nrules: []", [":2:1: the key 'rules' is duplicated"]),
-        ("rules: &a [*a]", [":1:8: an alias that refers to its own container"]),
+        ("rules: &a [*a]", [":1:8: this alias refers to a value that contains it"]),
         ("rules: " + "[" * 3000, [":1:107: more than 100 levels of nesting"]),
         ("rules: " + "{a: " * 3000, [":1:401: more than 100 levels of nesting"]),
         (LADDER, [":1:5: more than 100 levels of nesting"]),

@@ -82,7 +82,7 @@ class Framing:
     def _check(self) -> None:
         message, version = self.message, self.version
         if self.frames and self.kind not in _KINDS:
-            raise FramingError(f"a {self.kind} has no header; leave out frames, or choose a request or response")
+            raise FramingError(f"a {self.kind} has no header; leave out `frames`, or choose a request or response")
         if not self._names_itself and (message is None or version is None):
             what = "message" if message is None else f"version of {message.NAME}"
             raise FramingError(f"inputs without a prefix do not identify the {what}; give it, or use prefix='key'")

@@ -164,7 +164,7 @@ class _Maker:
             )
         if node in self.around:
             raise ScriptError(
-                f"{self.tree.file}:{place.line}:{place.column}: an alias that refers to its own container"
+                f"{self.tree.file}:{place.line}:{place.column}: this alias refers to a value that contains it"
             )
         if len(self.around) >= _DEEPEST:  # aliases can nest values deeper than the loader's limit
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")

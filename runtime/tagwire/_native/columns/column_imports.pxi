@@ -30,7 +30,7 @@ cdef Imported take_array(object value):
     schema = <ArrowSchema_c *>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
     array = <ArrowArray_c *>PyCapsule_GetPointer(array_capsule, "arrow_array")
     if schema.release == NULL or array.release == NULL:
-        raise ColumnError(f"the array of a {type(value).__name__} was released already; return a new capsule each time")
+        raise ColumnError(f"{type(value).__name__}.__arrow_c_array__() returned an array that was already released; it must return a new one each time")
     made.type = TypeOf()
     made.type.c = schema[0]
     schema.release = NULL
@@ -46,7 +46,7 @@ cdef list take_stream(object value):
     capsule = value.__arrow_c_stream__()
     cdef ArrowStream_c *stream = <ArrowStream_c *>PyCapsule_GetPointer(capsule, "arrow_array_stream")
     if stream.release == NULL:
-        raise ColumnError(f"the stream of a {type(value).__name__} was released already; return a new capsule each time")
+        raise ColumnError(f"{type(value).__name__}.__arrow_c_stream__() returned a stream that was already released; it must return a new one each time")
     if stream.get_schema(stream, &type_of.c) != 0:
         raise stream_error(stream)
     chunks = []
@@ -186,7 +186,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if needed > 1:
         s.values = <const uint8_t *>array.buffers[1]
         if s.values == NULL and s.length:
-            raise ColumnError(f"{what}: an array of {s.length} values without a buffer for them")
+            raise ColumnError(f"{what}: the array has {s.length} values, but no buffer that contains them")
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
@@ -206,7 +206,7 @@ cdef list version_chunks(object versions, list rows):
     lengths = [[(<Imported>each).c.length for each in arrays] for arrays in (rows, chunks)]
     if lengths[0] != lengths[1]:
         raise ColumnError(
-            f"the lengths of the row arrays are {lengths[0][:5]}, but those of the version arrays {lengths[1][:5]}; "
+            f"the chunks of the rows have lengths {lengths[0][:5]}, but the chunks of the versions {lengths[1][:5]}; "
             "combine the chunks of both"
         )
     return chunks

@@ -26,12 +26,12 @@ cdef class Sources:
         read_array(source, schema, array, column.format, path or "the array")
         source.offset += offset
         if source.kind != TW_SOURCE_NULL and schema.n_children != array.n_children:
-            raise ColumnError(f"{path or 'the array'}: {array.n_children} children of an array whose type has {schema.n_children}")
+            raise ColumnError(f"{path or 'the array'}: the array has {array.n_children} children, but its type has {schema.n_children}")
         if source.kind == TW_SOURCE_NULL:
             self.fix_children(index)
         elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
             if schema.n_children != 1:
-                raise ColumnError(f"{path}: expected 1 child of a list, got {schema.n_children}")
+                raise ColumnError(f"{path}: expected a list type with 1 child, got {schema.n_children}")
             source.child = &self.at[index + 1]
             self.bind(index + 1, schema.children[0], array.children[0], 0, path + "[]")
         elif source.kind == TW_SOURCE_STRUCT:

@@ -83,7 +83,7 @@ cdef class Elements:
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
-            raise ValueError(f"bytes from {pos} to {end} of {len(data)}")
+            raise ValueError(f"invalid range: bytes {pos} to {end} of {len(data)}")
         reading.plan = self
         reading.data = data if type(data) is bytes else memoryview(data)  # a bytearray with a view can't be resized
         reading.views = views

@@ -60,7 +60,7 @@ cdef class Source:
     def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes=True):
         PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
         if not 0 <= pos <= end <= self.buffer.len or not 0 <= count <= end - pos:
-            raise ValueError(f"{count} records in bytes from {pos} to {end} of {self.buffer.len}")
+            raise ValueError(f"invalid range: {count} records in bytes {pos} to {end} of {self.buffer.len}")
         self.batch.p = <const uint8_t *>self.buffer.buf + pos
         self.batch.end = <const uint8_t *>self.buffer.buf + end
         self.batch.left = count
@@ -228,7 +228,7 @@ cdef class Rows:
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
-            raise ValueError(f"a buffer of {(<Held>view).buffer.len} bytes; expected at least {least}")
+            raise ValueError(f"expected a buffer of at least {least} bytes, got {(<Held>view).buffer.len}")
         return <const uint8_t *>(<Held>view).buffer.buf
 
 

@@ -190,7 +190,7 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
     (problem,) = peer.problems
     assert str(problem) == (
         "connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
-        "offered are 0-3, known are 0-4"
+        "offered versions are 0-3, known versions are 0-4"
     )
 
 
