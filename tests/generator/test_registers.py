@@ -90,7 +90,7 @@ def test_key_outside_its_range_is_reported_with_the_range() -> None:
 
 def test_a_register_is_no_message(tmp_path: Path) -> None:
     (tmp_path / "Keys.json").write_text(json.dumps(register(entry())))
-    with pytest.raises(SpecError, match="a register, not a message"):
+    with pytest.raises(SpecError, match="this spec defines a register"):
         load(tmp_path / "Keys.json")
 
 

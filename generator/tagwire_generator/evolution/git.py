@@ -28,7 +28,9 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     inside = PurePosixPath(place.relative_to(top).as_posix())
     entries = _entries(top, commit, inside)
     if not entries:
-        raise NotAtRevisionError(f"{path}: at revision {revision}, this is neither a file nor a folder with *.json files")
+        raise NotAtRevisionError(
+            f"{path}: at revision {revision}, this is neither a file nor a folder with *.json files"
+        )
     contents = _contents(top, [blob for _, blob in entries])
     return [
         SpecData(f"{revision}:{name}", _component(name, inside), data)

@@ -164,9 +164,7 @@ def read_lock(path: Path) -> Lock:
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
         reason = f"{path}: expected a lock file of format {_FORMAT}"
-        raise LockError(
-            reason if found is None else f"{reason}, got format {found!r}; update tagwire", file=str(path)
-        )
+        raise LockError(reason if found is None else f"{reason}, got format {found!r}; update tagwire", file=str(path))
     try:
         messages = tuple(map(_message, document["messages"]))
         _refuse_twins(messages)

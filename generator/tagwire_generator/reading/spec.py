@@ -130,7 +130,10 @@ def load(
     """Return the message in a spec file. If there are errors, raises a SpecError that contains all problems."""
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
-        raise SpecError(f"{result.register.file}: this spec defines a register; expected a message or a record format", file=result.register.file)
+        raise SpecError(
+            f"{result.register.file}: this spec defines a register; expected a message or a record format",
+            file=result.register.file,
+        )
     if result.message is None:
         raise spec_error(result.problems)
     return result.message

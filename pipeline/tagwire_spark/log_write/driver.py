@@ -237,7 +237,11 @@ class _Commit:
         if end is None:
             return None
         if self.target.must_be_new:
-            raise PipelineError("KAFKA_LOG_EXISTS", f"{log} already exists, and option ifExists is error. Choose another folder, or set ifExists to append.")
+            raise PipelineError(
+                "KAFKA_LOG_EXISTS",
+                f"{log} already exists, and option ifExists is error. "
+                "Choose another folder, or set ifExists to append.",
+            )
         if end.rest:
             text = f"{log} has {end.rest} bytes after its last batch: a broker has the log open or died while writing, "
             text += f"or its batches use the magic byte of {format} for another format."

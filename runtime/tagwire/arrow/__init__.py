@@ -113,7 +113,9 @@ def _version(message: type[Message], version: Any, versions: Iterable[int] | Non
     """Return the possible versions, and the array of each row's version, or None if all rows have the same version."""
     if isinstance(version, int):
         if versions is not None:
-            raise ColumnError(f"argument `versions` is only for an array of versions, but version is {version}; leave `versions` out")
+            raise ColumnError(
+                f"argument `versions` is only for an array of versions, but version is {version}; leave `versions` out"
+            )
         return (version,), None
     return tuple(message.VERSIONS if versions is None else versions), version
 

@@ -86,7 +86,7 @@ class _Pure:
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
-                f"the lengths of the row arrays are {list(map(len, chunks))[:5]}, but those of the version arrays "
+                f"the chunks of the rows have lengths {list(map(len, chunks))[:5]}, but the chunks of the versions "
                 f"{list(map(len, others))[:5]}; combine the chunks of both"
             )
         made = []

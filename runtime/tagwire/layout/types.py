@@ -73,8 +73,8 @@ class Array(FrozenData):
     ) -> None:
         if element.minimum < 1:
             raise SchemaError(
-                f"an element of type {element} can take 0 bytes, so an array's length can't be checked against the input; "
-                "add a field to it"
+                f"an element of type {element} can take 0 bytes, so an array's length can't be checked against the "
+                "input; add a field to it"
             )
         self.element = element
         self.length = length

@@ -266,7 +266,10 @@ class Scan:
 
     def _refuse_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
         if not format.header_positions.has_length:
-            raise LogPathError(f"{self.file}: batches of {format.name} have no length, so they can't be read from a log file; use `read_batches`")
+            raise LogPathError(
+                f"{self.file}: batches of {format.name} have no length, so they can't be read from a log file; "
+                "use `read_batches`"
+            )
         found = format.header_positions.length(header, 0)
         if found is None:
             refuse(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")

@@ -150,7 +150,9 @@ def entries(
     """Yield the records of an internal topic as messages. Raises LogError, and LogPathError for other topics."""
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
-        raise LogPathError(f"{partition.path}: the records of this topic have no known format; expected the topic {known}")
+        raise LogPathError(
+            f"{partition.path}: the records of this topic have no known format; expected a partition of {known}"
+        )
     log = INTERNAL_TOPICS[partition.topic]
     reading = _Reading(registry, format_set(format), limits)
     for _, entry, _ in _placed_entries(reading.batches(partition), log, reading):

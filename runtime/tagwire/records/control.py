@@ -109,7 +109,9 @@ def committed(
     `start`, if it is given. Raises DecodeError, LimitError.
     """
     if not hasattr(partition, "aborted_transactions"):
-        raise TagwireError(f"expected a partition of a FetchResponse, got {shown(partition)}; to read bytes, call read_batches")
+        raise TagwireError(
+            f"expected a partition of a FetchResponse, got {shown(partition)}; to read bytes, call read_batches"
+        )
     aborted = deque(sorted((each.first_offset, each.producer_id) for each in partition.aborted_transactions or ()))
     open_aborted: set[int] = set()
     for batch in read_batches(partition.records or b"", format, limits, partial=True):

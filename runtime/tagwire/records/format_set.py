@@ -52,7 +52,8 @@ class FormatSet:
         for each in self.named:
             if len(named) > 1 and not _is_findable(each):
                 raise FormatError(
-                    f"{each.name} has no magic byte that distinguishes it from other formats; pass it as the only format"
+                    f"{each.name} has no magic byte that distinguishes it from other formats; "
+                    "pass it as the only format"
                 )
             if each.magic in by_magic:
                 raise FormatError(

@@ -233,7 +233,7 @@ REFUSED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, to which no field"),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce has type int64; fields can only be added to structs"),
     "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }

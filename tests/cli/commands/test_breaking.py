@@ -259,7 +259,7 @@ def test_git_errors_are_wrong_usage(project: Path) -> None:
     assert done.exit_code == 2 and "git has no revision 'release'" in done.stderr
     write_spec(project, "PongRequest", apiKey=8)
     done = breaking("--against", "HEAD", "message_specs/PongRequest.json")
-    assert done.exit_code == 2 and "revision HEAD has no such file" in done.stderr
+    assert done.exit_code == 2 and "at revision HEAD, this is neither a file" in done.stderr
 
 
 def test_new_set_breaks_nothing(project: Path) -> None:

@@ -112,5 +112,5 @@ def test_for_version_drops_fields_of_other_versions() -> None:
         PRODUCE.encode(13, on_loss="error")
     with pytest.raises(EncodeError, match="on_loss: expected 'drop' or 'error', got 'x'"):
         PRODUCE.encode(version=13, on_loss="x")  # type: ignore[arg-type]
-    with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can't represent the value"):
+    with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can represent neither the value"):
         tagwire_messages.MetadataRequest(topics=["t"]).for_version(0)  # type: ignore[list-item]

@@ -61,7 +61,7 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Array(Nested(EMPTY), INT32, nullable=False), "an element of Empty can take 0 bytes"),
+        (lambda: Array(Nested(EMPTY), INT32, nullable=False), "an element of type Empty can take 0 bytes"),
         (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
         (lambda: OptionalBuffer((), INT32), "optional buffers have lengths of type varint or uvarint, got int32"),
         (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),

@@ -219,7 +219,7 @@ def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path
         ({"errors": "null"}, ColumnError, "errors: expected 'raise' or 'skip', got 'null'"),
         ({"format": "v9"}, FormatError, "there is no record format 'v9'"),
         ({"path": "nowhere"}, log.LogPathError, "there is no such file"),
-        ({"path": "."}, log.LogPathError, "found no segment"),
+        ({"path": "."}, log.LogPathError, "no log segment found"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -95,7 +95,10 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
         ({"message": "HeartbeatResponse"}, "message is 'HeartbeatResponse'; expected a message class"),
         ({"message": messages.HeartbeatResponse}, "give the version of all values"),
         ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave version out"),
-        ({"message": messages.OffsetCommitValue, "level": "batch"}, "messages are in records, but level is 'batch'"),
+        (
+            {"message": messages.OffsetCommitValue, "level": "batch"},
+            "argument `message` decodes values of records, but level is 'batch'",
+        ),
     ],
     ids=lambda value: "",
 )

@@ -244,8 +244,8 @@ def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: s
 def test_folders_that_are_not_logs(logs: Path, tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path / "missing", "there is no such file"),
-        (tmp_path, "found no segment"),
-        (logs / "kafka4", "found no segment"),
+        (tmp_path, "no log segment found"),
+        (logs / "kafka4", "no log segment found"),
     ):
         with pytest.raises(log.LogPathError, match=sentence):
             log.read(path)

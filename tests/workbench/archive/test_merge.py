@@ -221,28 +221,36 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
 @pytest.mark.parametrize(
     ("newer", "older", "message"),
     [
-        (data("3"), data("0-1"), "FooData: validVersions would be 0-3 without [2], which is not one range of versions"),
+        (
+            data("3"),
+            data("0-1"),
+            "FooData: validVersions: merging gives 0-3 without [2], but a spec can only state one range",
+        ),
         (
             data("2-3", field("A", versions="3+")),
             data("0-2", field("A", versions="0-1")),
-            "FooData.A would be 0-3 without [2]",
+            "FooData.A: merging gives 0-3 without [2]",
         ),
         (
             data("2-3", field("A", "string", nullableVersions="3+")),
             data("0-2", field("A", "string", nullableVersions="0-1")),
-            "FooData.A: nullableVersions would be 0-3 without [2]",
+            "FooData.A: nullableVersions: merging gives 0-3 without [2]",
         ),
-        (data("2-3", flexible="3+"), data("0-2", flexible="0+"), "FooData: flexibleVersions would be 0-3 without [2]"),
+        (
+            data("2-3", flexible="3+"),
+            data("0-2", flexible="0+"),
+            "FooData: flexibleVersions: merging gives 0-3 without [2]",
+        ),
         (
             keyed("request", 1, "FooRequest", "2-3", deprecatedVersions="3"),
             keyed("request", 1, "FooRequest", "0-1", deprecatedVersions="0"),
-            "FooRequest: deprecatedVersions would be 0-3 without [1, 2]",
+            "FooRequest: deprecatedVersions: merging gives 0-3 without [1, 2]",
         ),
         (data("1", field("A", "int8", "1+")), data("0", field("A")), "FooData: A is int32 in versions that only"),
         (
             data("1-2", field("A", versions="0-1"), field("B", versions="2+")),
             data("0-2", field("N")),
-            "FooData.n is at the position of a in one version, and of b in another",
+            "FooData.n has the position of a in one version, but that of b in another",
         ),
         # A tagged field can't become an ordinary field.
         (

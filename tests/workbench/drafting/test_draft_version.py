@@ -241,7 +241,7 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
         ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
         ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
         ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
-        ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would lose Late"]),
+        ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would remove Late"]),
     ],
 )
 def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[str]) -> None:

@@ -279,7 +279,7 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
             RULE + "null\n    versions: 3-",
             ":4:15: expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767), got '3-'",
         ),
-        (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; known are 0-4"),
+        (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; its versions are 0-4"),
         (
             RULE + "null\n    when: {grup_id: g}",
             ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean",

@@ -38,8 +38,8 @@ class FieldPairing:
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
                 raise SpecError(
-                    f"{self.name}: {older.name}.{theirs.json_name} has the position of {known} in one version, but that of "
-                    f"{ours.json_name} in another; it must match one field in all versions"
+                    f"{self.name}: {older.name}.{theirs.json_name} has the position of {known} in one version, but "
+                    f"that of {ours.json_name} in another; it must match one field in all versions"
                 )
             inner, outer = _struct(ours.type), _struct(theirs.type)
             if inner is not None and outer is not None:

@@ -257,5 +257,5 @@ def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str
     versions = Versions(min(inside), max(inside))
     lacking = [version for version in versions if version in outside]
     if lacking:
-        raise SpecError(f"{where}: merging gives versions {versions} without {lacking}, but a spec can only state one range")
+        raise SpecError(f"{where}: merging gives {versions} without {lacking}, but a spec can only state one range")
     return versions

@@ -184,7 +184,10 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
         raise SpecError("\n".join(["the draft would change released versions:", *lines, remedy]), file=findings[0].file)
     gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
     if gone:
-        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; specify another folder with --output")
+        raise SpecError(
+            f"{gone[0].source}: writing the draft here would remove {', '.join(gone[0].gone)}; specify another "
+            "folder with --output"
+        )
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:

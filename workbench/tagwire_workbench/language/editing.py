@@ -65,7 +65,9 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:
-        raise SpecError(f"{struct.text} is defined in a separate spec that belongs to no spec set of this project", file=file)
+        raise SpecError(
+            f"{struct.text} is defined in a separate spec that belongs to no spec set of this project", file=file
+        )
     if struct is not None:
         places = names.struct_positions(struct.text)
     elif field is not None:

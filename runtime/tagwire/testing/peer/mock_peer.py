@@ -76,7 +76,8 @@ class MockPeer:
         cls, response = self.api(request)
         answered = _stable(cls, response) if versions is None else _versions(versions) & cls.VERSIONS
         if not answered:
-            text = "has no stable version; pass versions" if versions is None else f"has none of the versions {versions}"
+            none = f"has none of the versions {versions}"
+            text = "has no stable version; pass versions" if versions is None else none
             raise PeerError(f"{cls.NAME} {text}; its versions are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
             raise PeerError(f"on({cls.NAME}): times: expected an integer of 1 or more, got {shown(times)}")
@@ -134,7 +135,9 @@ class MockPeer:
             fallback = fallback_message(self.registry, response, offered, self._announcement)
             if fallback is None:
                 lacking = "offered" if request.version not in offered else "known, although it was offered"
-                raise PeerError(f"this version is not {lacking}; offered versions are {offered}, known versions are {cls.VERSIONS}")
+                raise PeerError(
+                    f"this version is not {lacking}; offered versions are {offered}, known versions are {cls.VERSIONS}"
+                )
             message, version = fallback
             return Reply(message, version=version)
         for rule in reversed(self._rules):

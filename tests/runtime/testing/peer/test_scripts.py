@@ -279,7 +279,7 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; known are 0-4"),
+        ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; its versions are 0-4"),
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
         ({"times": 0}, "on(HeartbeatRequest): times: expected an integer of 1 or more, got 0"),
         ({"times": "1"}, "times: expected an integer of 1 or more, got '1'"),

@@ -196,7 +196,7 @@ def test_a_port_that_is_taken(peer: MockPeer) -> None:
     with peer.running() as address:
         with pytest.raises(OSError), MockPeer().running(port=address.port):
             pass
-        with pytest.raises(PeerError, match=r"listens at 127\.0\.0\.1:\d+ already"), peer.running():
+        with pytest.raises(PeerError, match=r"already listening at 127\.0\.0\.1:\d+;"), peer.running():
             pass
     with peer.running(port=address.port) as again:  # the port must be free as soon as the server has stopped
         assert again == address
