@@ -6,7 +6,7 @@
 (function () {
   "use strict";
   const ROW = 22, HEAD = 23, OVER = 12, MANY = 20, DULL = /^(0|-1|null|False|''|0 NONE|0 bytes)$/;
-  const LEGEND = [["number", "number"], ["text", "text"], ["bytes", "bytes"], ["null", "null"], ["shape", "length, count, structure"], ["fault", "fault, not read"]];
+  const LEGEND = [["number", "number"], ["text", "text"], ["bytes", "bytes"], ["null", "null"], ["shape", "length, count, structure"], ["fault", "error, not read"]];
 
   function make(tag, className, ...inside) {
     const element = document.createElement(tag);
