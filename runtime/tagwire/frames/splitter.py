@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tagwire.errors import DecodeError, LimitError
 from tagwire.text_format import count
+from tagwire.wire.buffers import view_of
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
 """The default limit of Kafka's brokers (`socket.request.max.bytes`)."""
@@ -51,12 +52,13 @@ class FrameSplitter:
 
     def feed(self, data: Any) -> None:
         """Add bytes of the stream: any bytes-like object, of any length."""
-        if self._started is not None and self._missing:
-            data = memoryview(data).cast("B")
-            taken = self._started.write(data[: self._missing])
-            self._missing -= taken
-            data = data[taken:]
-        self._buffer += data
+        if self._started is None or not self._missing:
+            self._buffer += data if type(data) is bytes else view_of(data).cast("B")
+            return
+        data = view_of(data).cast("B")
+        taken = self._started.write(data[: self._missing])
+        self._missing -= taken
+        self._buffer += data[taken:]
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield each complete frame, without its size.

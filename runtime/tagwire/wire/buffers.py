@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def as_bytes(data: Any) -> bytes:
     """Return any bytes-like object as bytes. If it is a view of a whole bytes object, nothing is copied."""
-    return _bytes_of(memoryview(data))
+    return _bytes_of(view_of(data))
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
@@ -22,7 +22,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
     If `data` is not contiguous, the memoryview is of the copy.
     """
-    view = memoryview(data)
+    view = view_of(data)
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
@@ -32,7 +32,15 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
 def held(data: Any) -> Any:
     """Return an object that readers can slice without copying: `data` if it is bytes, else a memoryview of it."""
-    return data if type(data) is bytes else memoryview(data)
+    return data if type(data) is bytes else view_of(data)
+
+
+def view_of(data: Any) -> memoryview:
+    """Return a memoryview of any bytes-like object. Raises TypeError for other objects."""
+    try:
+        return memoryview(data)
+    except TypeError:
+        raise TypeError(f"data: expected bytes, got {type(data).__name__}") from None
 
 
 def _bytes_of(view: memoryview) -> bytes:

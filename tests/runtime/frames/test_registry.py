@@ -13,9 +13,11 @@ from sample_messages.records import SeatKey
 
 import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
+from tagwire.explain.trace import trace
 from tagwire.frames.frame_headers import Frame, names_request
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.registry import Registry
+from tagwire.frames.splitter import FrameSplitter
 from tagwire.limits import Limits
 from tagwire.message.field_table import OptionalFields
 from tagwire.versions import Versions
@@ -179,6 +181,21 @@ def test_header_takes_the_api_and_other_arguments() -> None:
     assert header == RequestHeader(client_id="me", unknown_tags={5: b"trace"}), "what the caller has stays as it is"
     answer = registry.encode_response(PollResponse(), 2, header=ResponseHeader(), correlation_id=9)
     assert registry.decode_response(answer, PollResponse, 2).header.correlation_id == 9
+
+
+@pytest.mark.parametrize(
+    "decode",
+    [
+        partial(PollRequest.decode, version=2),
+        partial(PollRequest.decode, version=2, views=True),
+        registry.decode_request,
+        lambda data: trace(PollRequest, data, 2),
+        FrameSplitter().feed,
+    ],
+)
+def test_strings_are_not_bytes(decode: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=r"^data: expected bytes, got str$"):
+        decode("00070002")
 
 
 def test_a_frame_of_a_class() -> None:
