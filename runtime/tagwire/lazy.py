@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+def no_attribute(package: str, name: str) -> AttributeError:
+    """Return the error for a missing name of a package. Python prints the most similar name of the package with it."""
+    return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules.get(package))
+
+
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
@@ -23,7 +28,7 @@ def lazy_names(
     def load(name: str) -> object:
         module = module_of.get(name)
         if module is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise no_attribute(package, name)
         found = import_module(module)
         value = namespace[name] = found if module == f"{package}.{name}" else getattr(found, name)
         return value

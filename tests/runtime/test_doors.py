@@ -8,6 +8,7 @@ import pytest
 import tagwire
 import tagwire.message
 import tagwire.wire
+import tagwire_messages
 
 GENERATED = Path(__file__).parents[2] / "generated"
 NAMES = {
@@ -56,10 +57,13 @@ def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) 
     assert all(getattr(door, name) is not None for name in door.__all__)
 
 
-@pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
+@pytest.mark.parametrize(
+    "door", [tagwire, tagwire.message, tagwire.wire, tagwire_messages], ids=lambda door: door.__name__
+)
 def test_other_names_are_not_there(door: ModuleType) -> None:
-    with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'") as caught:
         _ = door.nothing
+    assert (caught.value.name, caught.value.obj) == ("nothing", door)  # Python needs both to suggest a name
 
 
 def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from importlib import import_module
 from sys import modules
 
 from tagwire.errors import TagwireError
+from tagwire.lazy import no_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class MessageIndex:
             return import_module(f"{self.package}.{name}")
         if name == "errors" and (errors := getattr(self, name, None)) is not None:
             return errors
-        raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        raise no_attribute(self.package, name)
 
     def request(self, api_key: int) -> type[Message]:
         """Return the request class of an API. Raises UnknownMessageError."""
