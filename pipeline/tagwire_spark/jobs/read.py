@@ -37,7 +37,6 @@ from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import (
     check_found,
-    counted_folders,
     log_locations,
     packed,
     plan_alone,
@@ -142,9 +141,10 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
         for location in found:
-            with settled_location(location):  # while this is held, no commit can change the listing or the number
-                every = [location.local] if location.local.is_file() else counted_folders(location.local)
-                for each in every:
+            with settled_location(
+                location
+            ) as folders:  # while this is held, no commit can change the listing or the number
+                for each in folders:
                     above = _above(str(each))
                     if above not in numbers:
                         numbers[above] = settled_number(above, query.storage)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from tagwire_spark.files.storage import folder_of, is_remote
@@ -32,23 +31,32 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
     With the option replicas=longest, choose the folder whose last segment has the highest base offset or, if several
     folders have this segment, the folder in which it is largest.
     """
-    folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
-    real = cache(lambda folder: folder if is_remote(folder) else os.path.realpath(folder))
+    by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for whole in wholes:
         folder = folder_name(whole.file)
         # Partitions in folders without a partition number can't be replicas.
         key = (whole.topic if whole.partition >= 0 else folder), whole.partition
-        known = folders.setdefault(key, {}).setdefault(real(folder), {})
-        name = whole.file.rpartition("/")[2]
-        if name in known and not query.longest:
-            raise replicas_error(folder, folder_name(known[name].file), key)
-        known.setdefault(name, whole)
-    for key, found in folders.items():
+        by_key.setdefault(key, {}).setdefault(folder, []).append(whole)
+    chosen: list[Split] = []
+    for key, folders in by_key.items():
+        found: dict[str, dict[str, Split]] = {}
+        for folder, splits in folders.items():
+            known = found.setdefault(_real(folder) if len(folders) > 1 else folder, {})
+            for split in splits:
+                name = split.file.rpartition("/")[2]
+                if name in known and not query.longest:
+                    raise replicas_error(folder, folder_name(known[name].file), key)
+                known.setdefault(name, split)
         if len(found) > 1 and not query.longest:
             first, second = (folder_name(next(iter(each.values())).file) for each in [*found.values()][:2])
             raise replicas_error(first, second, key)
-    chosen = (max(found.values(), key=lambda each: _end([*each.values()])) for found in folders.values())
-    return [split for found in chosen for split in found.values()]
+        chosen += max(found.values(), key=lambda each: _end([*each.values()])).values()
+    return chosen
+
+
+def _real(folder: str) -> str:
+    """Return a folder's path without links; return a URL unchanged."""
+    return folder if is_remote(folder) else os.path.realpath(folder)
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:

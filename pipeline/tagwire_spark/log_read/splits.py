@@ -101,8 +101,9 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     with ExitStack() as stack:
         try:
             for location in locations((path,), stack, query.storage, looks_in_parents=False):
-                with settled_location(location) if is_remote(path) else nullcontext():
-                    wholes += whole_splits(query, _requested(query, location), location)
+                settles = is_remote(path)
+                with settled_location(location) if settles else nullcontext(_folders(location)) as folders:
+                    wholes += whole_splits(query, _requested(query, location, folders), location)
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)
@@ -150,8 +151,8 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
         wholes: list[Split] = []
         try:
             for location in found:
-                with settled_location(location):
-                    wholes += whole_splits(query, _requested(query, location), location)
+                with settled_location(location) as folders:
+                    wholes += whole_splits(query, _requested(query, location, folders), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
             # List the files again: another process has committed a write, or a broker has removed a listed file.
@@ -160,28 +161,35 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 
 
 @contextmanager
-def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
-    """Prevent commits from moving a location's files during the block. Raises PipelineError.
+def settled_location(
+    location: Location, list_folders: Callable[[Location], Sequence[Path]] | None = None
+) -> Generator[Sequence[Path]]:
+    """Prevent commits from moving a location's files during the block, and yield its partition folders.
 
-    For a URL, only check that its listing shows no part of a commit.
+    This includes commits to the parent folders of its partitions. For a URL, only check that its listing shows no part
+    of a commit. Raises PipelineError, LogPathError.
     """
+    path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:
-        for folder in sorted(_written_to(location.local, partitions)):
-            if is_remote(location.origin):
-                location.check_settled(folder)
-            else:
-                stack.enter_context(settled(folder))
-        yield
+
+        def settle(folders: Iterable[Path]) -> None:
+            for folder in sorted(folders):
+                if is_remote(location.origin):
+                    location.check_settled(folder)
+                else:
+                    stack.enter_context(settled(folder))
+
+        settle({path.parent, path.parent.parent} if path.is_file() else {path})
+        folders = list_folders(location)
+        if not path.is_file() and (others := {each.parent for each in folders} - {path}):
+            settle(others)
+            folders = list_folders(location)  # a commit to one of the others may have moved some
+        yield folders
 
 
-def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
-    """Return the folders whose commits may affect a path: the path itself, and the parent folders of its partitions.
-
-    Raises LogPathError.
-    """
-    if path.is_file():
-        return {path.parent, path.parent.parent}
-    return {path, *(each.parent for each in (partition_folders(path) if partitions is None else partitions))}
+def _folders(location: Location) -> Sequence[Path]:
+    """Return the partition folders in and below a location; for a file, the file. Raises LogPathError."""
+    return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
@@ -194,7 +202,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
     for location in found:
         if location.local.is_file() or (location.local / DONE).exists():
             return
-        if any(each.segments for each in partitions_of(location, LogQuery(()))):
+        if any(each.segments for each in partitions_of(location, LogQuery(()), _folders(location))):
             return
         names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
@@ -211,23 +219,19 @@ class RequestedSegment(NamedTuple):
     whole: Split
 
 
-def _requested(query: LogQuery, location: Location) -> Iterator[RequestedSegment]:
+def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
     """Yield the segments of a location, except those that can't have requested rows, judging by their file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
         return
-    for partition in partitions_of(location, query):
+    for partition in partitions_of(location, query, folders):
         yield from requested_segments(query, partition, partition.segments, location)
 
 
-def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
-    """Yield the requested partitions in a folder, or the folder itself if it is a requested partition.
-
-    Other partition folders are not listed. A partition that a broker is moving or deleting is skipped unless `location`
-    is its folder.
-    """
-    for folder in counted_folders(location.local):
+def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
+    """Yield the requested partitions among a location's partition folders. Other folders are not listed."""
+    for folder in folders:
         if query.wants(*partition_key(folder)):
             yield location.partition(folder)
 

@@ -274,15 +274,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Changes of the log start offset don't show in cached listings: it is in a file outside the partition's folder.
         if query.from_log_start:
             self._listing.clear()
-        with settled_location(location, self._listing.folders(location.local)):
-            for folder in self._listing.folders(location.local):  # listed again, now that commits are locked out
+        with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
+            for folder in folders:
                 if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
         """Yield the requested partitions at a URL. Only changed segments are read. Raises LogError."""
-        with settled_location(location):
-            partitions = [*partitions_of(location, query)]
+        with settled_location(location) as folders:
+            partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
             logs = (self._log(location, *each) for each in zip(partitions, ends, strict=True))
             yield from filter(None, logs)

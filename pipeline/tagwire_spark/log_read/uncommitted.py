@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import pyarrow as pa
-import pyarrow.compute
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
@@ -31,8 +30,6 @@ from tagwire_spark.log_read.replicas import folder_name
 if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
-
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 _HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
 
@@ -139,10 +136,9 @@ def transactions_of(
     for segment, scan, headers in _headers(partition, known_to, query, reached):
         is_transactional = headers.column("is_transactional")
         if is_transactional.true_count:
-            wanted = headers.filter(is_transactional)
-            is_new = pc.greater_equal(wanted.column("last_offset"), known_to)
-            for row in wanted.filter(is_new).to_pylist():
-                _follow(row, scan, running, followed, permissive=query.permissive)
+            for row in headers.filter(is_transactional).to_pylist():
+                if row["last_offset"] >= known_to:
+                    _follow(row, scan, running, followed, permissive=query.permissive)
         position, end = headers.column("position")[-1].as_py(), headers.column("last_offset")[-1].as_py() + 1
         stop = position + scan.size(position)
         last = segment.path.name, position, stop, crc32(scan.data[position:stop])

@@ -58,11 +58,12 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     Brokers keep these files small. A large file may be an attack (a sparse file), or be a different kind of file.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(most + 1) if file.seek(0, SEEK_END) <= most and not file.seek(0) else None
+        with FileIO(path) as file:  # a buffered file would allocate a larger buffer
+            size = file.seek(0, SEEK_END)
+            data = pread(file, size, 0) if size <= most else None
     except OSError as error:
         raise unreadable(path, error) from None
-    if data is None or len(data) > most:
+    if data is None:
         found, expected = f"more than {count(most, 'byte')}", f"at most {most} for a file of this kind"
         raise LogLimitError(str(path), rule, offset=most, found=found, expected=expected)
     return data

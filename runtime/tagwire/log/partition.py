@@ -209,8 +209,8 @@ class Partition:
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError."""
-        if any(".txnindex" in name for name in self._names):  # otherwise, don't look for a file per segment
-            for segment in self.segments:
+        for segment in self.segments:
+            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no such file
                 yield from segment.aborted_transactions
 
     @property

@@ -1,6 +1,6 @@
 import json
 import shutil
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -20,6 +20,8 @@ from tagwire.log import LogPathError
 from tagwire.log.file_bytes import file_status
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.files.commit import settled
+from tagwire_spark.files.storage import Location
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits as log_plan
@@ -187,11 +189,18 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
         rows(tmp_path / ("x" * 300))
 
 
-def test_single_segment_is_read_without_its_neighbors(tmp_path: Path) -> None:
+def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that reading a segment ignores its neighbors: only commits to its folder or the parent folder matter."""
-    path = segment(tmp_path, 0, batch(0, 3))
+    path, seen = segment(tmp_path, 0, batch(0, 3)), list[Path]()
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
-    assert log_plan._written_to(path) == {tmp_path, tmp_path.parent}
+
+    def locked(folder: Path) -> AbstractContextManager[None]:
+        seen.append(folder)
+        return settled(folder)
+
+    monkeypatch.setattr(log_plan, "settled", locked)
+    with log_plan.settled_location(Location(path, is_named=True)) as folders:
+        assert folders == [path] and seen == [tmp_path.parent, tmp_path]
 
 
 def test_parent_folder_in_a_path_is_resolved(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:

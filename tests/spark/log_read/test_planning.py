@@ -10,7 +10,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import batch, segment, stream
 
-from tagwire.log import Partition, indexes
+from tagwire.log import Partition, directory, indexes
 from tagwire.log.file_bytes import pread
 from tagwire_spark.log_read import splits
 from tagwire_spark.log_read.batches import _looked_up
@@ -151,8 +151,15 @@ def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_folders_of_other_partitions_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(20):
         segment(tmp_path / f"t-{number}", 0, batch(0))
-    listed = listings(monkeypatch)
+    listed, searched, search = listings(monkeypatch), list[Path](), directory.is_partition
+
+    def counted(path: Path) -> bool:
+        searched.append(path)
+        return search(path)
+
+    monkeypatch.setattr(directory, "is_partition", counted)
     assert len(plan(log_query({"path": str(tmp_path), "assign": '{"t": [7]}'}))) == 1 and set(listed) == {"t-7"}
+    assert sorted(searched) == sorted([tmp_path, *tmp_path.iterdir()])  # each folder once
     listed.clear()
     assert stream(tmp_path, subscribePattern="u.*").latestOffset({}, ReadAllAvailable()) == {} and not listed
 
