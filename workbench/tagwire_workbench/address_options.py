@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for `HOST:PORT`. If it has a default host, a port alone is accepted."""
+    """Parameter type for `HOST:PORT`. A port alone is accepted if a default host is set."""
 
     name = "address"
 

@@ -62,7 +62,7 @@ def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return _files(incomplete)  # nothing else to complete: the header of a request identifies it
+        return _files(incomplete)  # only the file is left to complete: a request's header identifies the message
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return _files(incomplete)
     registry = _registry(ctx)

@@ -106,7 +106,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the members of a record's JSON line that contain its decoded message.
 
-    `registers` names numbers: where one applies to a field, the number is replaced by its name. Sensitive values, and
+    If a register in `registers` applies to a field, the field's number is replaced with its name. Sensitive values, and
     the bytes that contain them, are hidden.
     """
     value = entry.value

@@ -1,8 +1,8 @@
 """Rewrite specs for Kafka's own generator, and report what prevents this.
 
 The `kafka` property of a key in `spec.schema.json` determines how the key is exported. Keys with `"kafka": "left out"`
-are tagwire extensions that do not affect the wire format, and are removed. Keys with "inlined" are rewritten. Keys with
-"refused", extensions without a `kafka` property, and types that only tagwire has stop the export.
+are tagwire extensions that do not affect the wire format, and are removed. Keys with "inlined" are rewritten. The
+export stops at keys with "refused", at extensions without a `kafka` property, and at types that only tagwire has.
 """
 
 from collections.abc import Iterable, Iterator

@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Replace old field names by new ones in a value."""
+    """Replace old field names with new ones in a value."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):

@@ -321,10 +321,10 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each severe finding that a change from `before` to `after` adds.
+    """Yield each severe finding that `after` has and `before` does not have.
 
-    Both `before` and `released` count as released specs. Released messages that are in neither `before` nor `after` are
-    ignored.
+    Both are compared with the `released` specs, and `after` also with `before`. Released messages that are in neither
+    `before` nor `after` are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

@@ -186,7 +186,10 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether only the tagwire dialect allows null for this type: a fixed-width type, after a null marker byte."""
+        """Whether null is allowed only in the tagwire dialect. This holds for fixed-width types.
+
+        In that dialect, a null marker byte precedes their values.
+        """
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

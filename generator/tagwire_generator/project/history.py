@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Split a text for sorting. Numbers sort by value, and after words; pairs make int and str comparable."""
+    """Split a text into a sort key. Numbers sort by value, after words. Pairs make numbers and words comparable."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))

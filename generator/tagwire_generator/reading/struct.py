@@ -17,7 +17,7 @@ MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 
 
 class StructPart(Part):
-    """A struct, and the `StructSpec` that was created from its valid members."""
+    """A struct, and the `StructSpec` that was created from its valid fields."""
 
     spec: StructSpec
 
@@ -164,7 +164,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Record that a member is missing, so that rules that need all members are skipped."""
+        """Record that a field is missing, so that rules that need all fields of the struct are skipped."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

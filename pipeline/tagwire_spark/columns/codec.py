@@ -83,7 +83,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Add the errors of rows with values that don't fit, given by row number, to the error column."""
+    """Add errors to the error column for the rows whose values don't fit. `misfits` has the errors by row number."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}

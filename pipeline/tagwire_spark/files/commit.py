@@ -217,7 +217,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether the folder's file system supports commits, so that the folder may have some."""
+    """Return whether the folder may have commits, because its file system supports them."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 

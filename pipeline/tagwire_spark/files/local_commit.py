@@ -170,7 +170,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # if it is this job, the link succeeded, but its reply was lost
+            if claimed.get("job") != job.id:  # otherwise the link succeeded, and only the reply was lost
                 return False
         # This process was too late, because the number belongs to a finished commit.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():

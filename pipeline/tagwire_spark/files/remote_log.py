@@ -110,7 +110,7 @@ class RemotePartition(Partition):
 # Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
 # While a commit copies objects, its manifest is in the log folder. Afterwards, `_SUCCESS` is a different object.
 # So a listing shows no part of a commit if it shows no manifest, and `_SUCCESS` is still the same object afterwards.
-# This is checked if `kafka_log` has written to the listed folder, or if the listing took several requests.
+# Check this only if `kafka_log` has written to the listed folder, or if the listing took several requests.
 
 _ONE_REQUEST: Final = 1000
 """Maximum number of objects that one S3 listing request returns; a single request is atomic."""

@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log was compacted before, one task does all of it, because it needs the keys after that part.
+        # If part of the log was compacted before, one task compacts the whole log: it needs the keys after that part.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]

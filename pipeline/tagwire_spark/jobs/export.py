@@ -54,7 +54,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and where its files are. Segments also have a topic and partition."""
+    """A part to export, and the location of its files. For a segment, also its topic and partition."""
 
     part: Part
     folder: Path

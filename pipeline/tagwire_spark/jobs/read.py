@@ -183,7 +183,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the partition folder of a path, which names a segment or a partition folder."""
+    """Return the partition folder for a path that names either a segment or the partition folder itself."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 

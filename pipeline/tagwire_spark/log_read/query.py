@@ -347,7 +347,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode record values as messages; None if option `message` is missing. Raises PipelineError."""
+    """Return how to decode record values as messages; None without the option `message`. Raises PipelineError."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

@@ -60,5 +60,5 @@ def _real(folder: str) -> str:
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the file name, which contains the base offset in 20 digits, and the size of a folder's last segment."""
+    """Return the name and size of a folder's last segment file. The name contains the base offset in 20 digits."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

@@ -82,7 +82,7 @@ _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function so that it is repeated after an error: retention may delete a segment that it has listed.
+    """Decorate a function so that it is called again after an error, because retention may delete a listed segment.
 
     The next call lists the logs without that segment, and finds out whether its records were already read. An error
     that persists is raised.
@@ -312,9 +312,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return the Log of a partition that ends at `end`; None if `end` is None. Raises PipelineError.
+        """Return a partition's Log with the end `end`; None if `end` is None. Raises PipelineError.
 
-        The end is also stored in the last segment, so that later readers stop there.
+        The last segment also stores the end, so that later readers stop there.
         """
         if end is None:
             return None

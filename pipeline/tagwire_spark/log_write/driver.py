@@ -295,7 +295,7 @@ def _place(segment: StagedSegment) -> tuple[str, int, int]:
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
-    """Raise PipelineError if two tasks wrote the same offsets, or parts of a partition that has transactions."""
+    """Raise PipelineError if tasks wrote the same offsets, or if several tasks wrote a partition with transactions."""
     for one, other in pairwise(found):
         if other.is_numbered or other.base_offset >= one.end_offset:
             continue

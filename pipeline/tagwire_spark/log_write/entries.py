@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record, without a redundant tombstone flag if the format has no such flag."""
+    """Convert an entry to a record. A redundant tombstone flag is dropped for formats without tombstone flags."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None

@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may belong to a request. If an API was captured with it, that must be the request's."""
+    """Return whether a response may belong to a request. If the response has a captured API, the APIs must be equal."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 

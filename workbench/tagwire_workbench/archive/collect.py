@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Move each spec of the core artifact to the component that has it in newer releases. Yield all specs."""
+    """Move each spec of the core artifact to the component that it has in newer releases. Yield the others, too."""
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -145,7 +145,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec belongs to this message: it has the same API key or, without keys, the same name."""
+    """Return whether a spec is this message in another release: it has the same API key or, without keys, its name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -161,7 +161,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
     """Return whether a keyless spec is this message under another name.
 
-    This is so if the bytes are equal, and one of the names begins with the other.
+    It is the same message if both have the same bytes, and one of the two names begins with the other.
     """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
@@ -216,7 +216,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if the merged spec's wire format of this version isn't `text`, its wire format in `release`."""
+    """Raise SpecError if this version's wire format in the merged spec differs from `text`, the one in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

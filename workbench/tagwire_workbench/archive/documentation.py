@@ -32,7 +32,7 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
 
 
 def undocumented(spec: Spec) -> list[str]:
-    """Return the paths of fields and common structs without `about`; an empty path is the message itself."""
+    """Return the paths of fields and common structs without `about`; an empty path means the message itself."""
     return [path for path, part in _parts(spec) if not part.get("about")]
 
 

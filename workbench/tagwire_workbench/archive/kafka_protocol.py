@@ -71,13 +71,13 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Set `sensitive` on the field and on its subfields, where their names are in `names`."""
+    """Return a copy of the field. It and its subfields are marked `sensitive` if their names are in `names`."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Add `recordFormats` to a field if it holds records, or else to those of its subfields that do."""
+    """Return a copy of the field with `recordFormats` added to it or its subfields, wherever records are held."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]

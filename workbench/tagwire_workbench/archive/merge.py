@@ -130,7 +130,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # every version with this field is provided by the newer spec, which dropped it
+            return None  # the newer spec, which dropped the field, provides all versions that had it
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -234,7 +234,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that includes `inside` and excludes `outside`: `declared`, if possible, or a new range."""
+    """Return a range that includes `inside` and excludes `outside`: `declared` if it does, otherwise a new one."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

@@ -51,7 +51,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; assuming none")
-    if errors:  # these mistakes may have kept the reader from finding other mistakes
+    if errors:  # these mistakes may have hidden others, so read the corrected spec again
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 

@@ -110,7 +110,7 @@ class Browser(App[None]):
             self.reader.visible = visible
             self.reader.wake()
         states = [self.listing.states[entry] for entry in visible]
-        if states != self._states:  # an error in a visible entry was found or ruled out
+        if states != self._states:  # the reader thread has checked a visible entry for errors
             self._states = states
             entries.refresh()
         self.heading.update(self._heading())

@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
-# Filters call these functions for every frame, so they don't trace the frame, which would be slow.
+# Filters call these functions for every entry, so they don't trace the message, which would be slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:

@@ -130,7 +130,7 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Return the frame. For a response, set the API to that of its request, if the table has it."""
+    """Return the frame. If it is a response whose request is known, set its API and version to those of the request."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))

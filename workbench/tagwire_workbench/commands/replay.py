@@ -190,7 +190,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints the differences of each response. Equal differences are printed once; later responses refer to them."""
+    """Prints each response's differences. If they repeat those of an earlier response, only its line is named."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}

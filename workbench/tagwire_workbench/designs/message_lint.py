@@ -224,7 +224,7 @@ def _deprecated_struct(place: _Place) -> _Found:
 
 
 def _tags(places: list[_Place]) -> _Found:
-    """Find gaps in the tags of a struct's fields, and tags that are not in the order of these fields."""
+    """Find gaps in the tags of a struct's fields, and tags that don't ascend in field order."""
     if not places:
         return
     struct, spec = places[0].struct, places[0].spec

@@ -211,11 +211,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Return the first version to remove, by the name of the request or response.
-
-    This is the first version in which a request or its response is flexible. Raises SpecError if the two have different
-    versions.
-    """
+    """Map each request and response, by name, to the first version to remove."""
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
     for response in sources:

@@ -29,7 +29,7 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised for options that don't let inputs identify their messages."""
+    """Raised for framing options that don't tell which message an input contains."""
 
 
 class Input(NamedTuple):
@@ -128,7 +128,7 @@ class Framing:
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message and version that an input identifies; None if the framing doesn't allow them."""
+        """Return the message and version that an input identifies; None if the framing options exclude them."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin

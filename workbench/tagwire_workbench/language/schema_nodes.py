@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """If the schema allows a list and a single item, return the schema of `shape`; otherwise return `self`."""
+        """If the schema allows a list as well as a single item, return the one for `shape`; otherwise return `self`."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

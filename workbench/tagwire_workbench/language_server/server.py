@@ -132,7 +132,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. For a closed file, send only errors that no other file causes."""
+        """Send a file's problems to the editor. For a closed file, omit warnings, and errors caused by other files."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

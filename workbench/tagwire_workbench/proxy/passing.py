@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Take missing bytes of a frame's size and first bytes from `going.data`. Return the position after them."""
+        """Complete a frame's size and first bytes from `going.data`. Return the position after the bytes taken."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))

@@ -146,7 +146,10 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether a response has errors that are all retriable, unless the recorded response has, too."""
+    """Return whether a response has only retriable errors, and the recorded response does not.
+
+    A response without errors is not worth a retry.
+    """
     try:
         before, now = (
             registry.errors(registry.decode_response(each, api_key, version).message) for each in (recorded, received)

@@ -142,7 +142,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # keep what the target prints out of the command's output
+        with contextlib.redirect_stdout(sys.stderr):  # the target's output must not mix with that of the command
             function(changed)
 
     return same_failure(quiet, data)

@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Yield a name and the encoded bytes of sample values of a fixed-width type (for an enum, of its members)."""
+    """For sample values of a fixed-width type, or for the members of an enum, yield a name and the encoded bytes."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()
