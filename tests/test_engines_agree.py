@@ -31,7 +31,7 @@ NO_LIMITS = Limits()
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """Decode with the generated Python serializer. The result is an error if it leaves bytes at the end."""
+    """Decode with the generated Python serializer. Bytes left over at the end also give an error."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:

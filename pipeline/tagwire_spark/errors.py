@@ -131,7 +131,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Extract the worker's error from a Spark error message or, without one, the first line that names a cause."""
+    """Return the worker's error in a Spark error message or, if it has none, the first line that names a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"

@@ -162,7 +162,7 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
 
 
 def test_names_of_constants() -> None:
-    """Check that `µg` needs an explicit constant name: the derived name replaces `µ` by an underscore (`_G`)."""
+    """Check that `µg` needs an explicit constant name: the derived name replaces `µ` with an underscore (`_G`)."""
     spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
     result = read_spec(json.dumps(spec)).register
     assert result is not None

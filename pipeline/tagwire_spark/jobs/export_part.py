@@ -146,7 +146,7 @@ class _Segment:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Store the segment's exact bytes. Return the number of batches, and of those stored as bytes."""
+        """Store the segment's exact bytes. Return how many batches there are, and how many are stored as bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:

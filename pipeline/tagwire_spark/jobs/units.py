@@ -42,7 +42,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the segments that exist now, with `metadata` after a metadata log's snapshots. Raises LogPathError."""
+        """List the segments that exist now; with `metadata`, a metadata log's snapshots first. Raises LogPathError."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 

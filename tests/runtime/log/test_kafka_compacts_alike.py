@@ -65,7 +65,10 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return the properties to compare. The cleaner converts old formats to v2, so only their records count."""
+    """Return the properties to compare: all those of a v2 batch, but only the records of batches in old formats.
+
+    The cleaner converts these batches to v2, so their other properties change.
+    """
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"

@@ -236,9 +236,9 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit one write between the check and the link of another write, which then appends its rows without offsets.
+    """Commit one write between the check and the link of another write.
 
-    If its rows have offsets, it must be rejected.
+    The other write must append its rows if they have no offsets, and must be rejected if they have.
     """
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)

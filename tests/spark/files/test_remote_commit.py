@@ -284,7 +284,7 @@ def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> No
 
 
 def test_lost_staged_objects(bucket: Bucket) -> None:
-    """Check that a commit is rejected or, once its manifest is written, undone if its staged objects are deleted."""
+    """Delete staged objects: the commit must be rejected or, if its manifest is already written, undone."""
     url, writer, staged = begun(bucket)
     lost = staged[1].segments[0].files[-1]
     bucket.system.rm_file(f"{url}/{lost}")
@@ -503,7 +503,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before each request in turn. The repeated batch must be written once, and the next follows."""
+    """Kill the driver before each request in turn. The repeated batch must be written once, and the next as usual."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))

@@ -26,7 +26,7 @@ def segments(folder: Path, count: int) -> Path:
 
 
 def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
-    """Stands in for `run_units`: convert only the first segment, and return its result for each unit."""
+    """Stand in for `run_units`: convert only the first segment, and return its result for each unit."""
     if not units:
         return []
     text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])

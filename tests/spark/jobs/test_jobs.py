@@ -87,7 +87,7 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """Stands in for `run_units`: run the units in this process."""
+    """Stand in for `run_units`: run the units in this process."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 

@@ -99,7 +99,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Return whether a log may contain both formats, without an option that names the earlier one."""
+    """Return whether a log may contain both formats without an option that names the earlier format."""
     is_told = before in ("v0", "v1", "v2", "v3")
     return is_told and format_of(before).magic != format_of(format).magic
 
@@ -173,7 +173,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Check that of the batches made from rows with one baseOffset, only the first begins at that offset."""
+    """Check that if rows with one baseOffset become several batches, only the first batch begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)

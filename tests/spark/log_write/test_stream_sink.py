@@ -102,7 +102,7 @@ class Stop(BaseException):
 
 
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop the stream before each step of a commit. The repeated batch must be written once, and the next follows."""
+    """Stop the stream before each step of a commit. The repeated batch must be written once, and the next as usual."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
