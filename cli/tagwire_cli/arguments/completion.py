@@ -58,7 +58,7 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION or API VERSION, if the options require these words, and FILE after them."""
+    """Complete MESSAGE VERSION or API VERSION if the options require these words, and after them FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):

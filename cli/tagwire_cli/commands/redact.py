@@ -104,10 +104,10 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it might answer another request that would need other redactions.
+    """Redact a response. Raises TagwireError if it may be the response to another request, and be redacted differently.
 
-    `rivals` are the APIs of other requests with the same correlation ID. They don't matter if the redacted bytes would
-    be the same.
+    `rivals` are the APIs of other requests with the same correlation ID. If the redacted bytes are the same for all
+    APIs, no error is raised.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:

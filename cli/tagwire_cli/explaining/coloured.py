@@ -87,7 +87,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return the number of bytes per line that leaves room for values on the terminal, and whether types also fit."""
+    """Return the most bytes per line that leave room for values on the terminal, and whether types fit as well."""
     for column in ("value", "type"):
         for count in _FOLDED:
             titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))

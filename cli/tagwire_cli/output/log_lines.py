@@ -175,7 +175,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return the attributes that describe this record, such as `tombstone`. Some formats have no bits for them."""
+    """Return a record's own attributes, such as `tombstone`. Some formats have no attribute bits for them."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])

@@ -189,7 +189,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version treats values of fields that exist only in other versions."""
+        """Compare how this version treats values of a field that it lacks: the default, and whether to ignore them."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -302,7 +302,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether one type could have both defaults. If not, only the changed type is reported."""
+    """Return whether the defaults are of one kind, such as numbers. If not, only the changed type is reported."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 

@@ -279,7 +279,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield each range of dropped versions with the last spec that had them. `last` are the locked spec's versions."""
+    """Yield each range of dropped versions with the last spec that had them. `last` has the locked spec's versions."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))

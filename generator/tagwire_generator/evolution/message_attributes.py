@@ -27,7 +27,7 @@ class Headers:
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "Headers") -> "Headers":
-        """Return these headers. Headers that are missing here are taken from another set."""
+        """Return these headers, supplemented by the headers that only the other set has."""
         return Headers((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
@@ -52,7 +52,7 @@ class Headers:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header layout with realistic values as defaults, for use in a proof."""
+    """Return the header layout with realistic defaults, such as client ID "a", for an example message in a proof."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:

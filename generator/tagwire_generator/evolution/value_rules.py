@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield changes to closed enums by which one side may write numbers that the other side rejects."""
+    """Yield each change of a closed enum that lets one side write numbers which the other side rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"

@@ -213,7 +213,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences, for the simplest proof; the newest of several."""
+        """Return the version with the fewest other differences (the newest of several), to keep the proof simple."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 

@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute of the field whose framing key `key` is `name`; "" if there is none."""
+    """Return the attribute of the field that refers to field `name` by its framing key `key`; "" if no field does."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

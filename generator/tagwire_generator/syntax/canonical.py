@@ -271,5 +271,5 @@ _OWN: Final[Mapping[str, _Key]] = {
 
 @cache
 def _keys(place: str) -> Mapping[str, _Key]:
-    """Return the keys of an object in order, with their normal forms."""
+    """Return an object's keys in canonical order, each with the function that converts its value to normal form."""
     return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(place).items()}

@@ -252,7 +252,7 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 
 def _too_deep(root: Node) -> Node | None:
-    """Return the first object or list of the first level that is nested too deep; None if there is none."""
+    """Return the first object or list that is nested one level too deep; None if there is none."""
     level: list[Node] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]

@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move a marked comment to the end of the line, behind commas and brackets that were added after it."""
+    """Move a marked comment to the end of its line, behind commas and brackets that were written after the comment."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -208,7 +208,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the innermost item, at the path or around it, that starts on a line of its own."""
+    """Return the path of an item or, if it has no line of its own, of the innermost item around it that has."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -98,7 +98,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # Inside the class bodies, these names hide imports with the same name.
+        # In class bodies, these names would hide imports of the same name, so such imports get other names.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -217,7 +217,7 @@ class DataViews:
         return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
-        """Return the type annotation of a field's values, without the `outer` outermost array types."""
+        """Return the type annotation of a field's values, omitting the `outer` outermost levels of an array."""
         element = self.element(field)
         for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"

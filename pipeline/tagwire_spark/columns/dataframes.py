@@ -89,9 +89,9 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that names a row in error messages by its location columns, such as file and offset.
+    """Return a function that describes a row by its location, such as file and offset, for error messages.
 
-    Returns None without an offset or position column, because the other columns don't identify a row.
+    Returns None without an offset or position column, because no other column identifies a row.
     """
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:

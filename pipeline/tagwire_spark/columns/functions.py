@@ -138,7 +138,7 @@ def _column(column: ColumnOrName) -> Column:
 
 
 def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
-    """Return a fixed version and no columns, or None and the column of versions."""
+    """Return (number, []) for a fixed version, or (None, [column]) for a column of versions."""
     if isinstance(version, bool) or not isinstance(version, int | str | Column):
         raise invalid(f"version: expected a number, a column or a column's name, got {version!r}.")
     return (version, []) if isinstance(version, int) else (None, [_column(version)])

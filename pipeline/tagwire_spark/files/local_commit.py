@@ -279,7 +279,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError that says that the commit is valid nevertheless."""
+        """Convert an OSError in the block to a PipelineError that says that the write is committed nevertheless."""
         try:
             yield
         except OSError as error:

@@ -172,7 +172,7 @@ class RemoteBytes(FileBytes):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def window(self, start: int, least: int) -> bytes:
-        """Return at least `least` bytes from position `start`, or fewer at the end of the file.
+        """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
         More bytes are returned if they are being fetched ahead anyway. Raises PipelineError.
         """

@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the units of the last round, which rewrite the segments to compact and copy all other segments."""
+        """Return the units of the last round: rewrite the segments to compact, and copy all other segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -277,7 +277,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush the files of an attempt to disk, and return the attempt's name and segment reports for the driver."""
+    """Flush the files of an attempt to disk. Return the attempt's name and its segment reports, for the driver."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -134,7 +134,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export, and the names of all folders to export. Raises LogPathError."""
+    """Return the parts to export, and the names of all folders. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

@@ -48,7 +48,7 @@ class Staging(Staged):
     """The folders of a running job. The driver puts files into them with these methods."""
 
     def take(self, attempt: str, target: str) -> None:
-        """Move an attempt's files to a folder of the output."""
+        """Move an attempt's files to the folder `target` in the output."""
         place = self.whole / target
         place.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):

@@ -50,7 +50,7 @@ class RowSplits(NamedTuple):
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """Repeat values, one per split, so that there is one per row."""
+        """Return one value for each row, from one value for each split."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:

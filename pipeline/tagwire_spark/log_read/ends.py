@@ -128,7 +128,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the positions and offsets of the batches from a position on, without an unfinished last batch."""
+    """Yield the positions and offsets of the batches from a position on, except for an unfinished batch at the end."""
     last = -1
     while not scan.ends_at(position):
         try:

@@ -282,7 +282,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """The engine's pass over the files of splits, with the same rules for invalid bytes as in `split_pieces`."""
+    """A pass of the engine over the files of splits. It treats invalid bytes by the same rules as `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -351,7 +351,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If no batch was read (-1), return the expected offset; None if unknown."""
+        """Return the offset after `last` or, if no batch was read (-1), the offset to expect; None if it is unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

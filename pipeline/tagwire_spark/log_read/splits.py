@@ -326,7 +326,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split, with a hint from the indexes for where to start.
+    """Return a segment's split. Its hint, from the indexes, tells the task where to start.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """

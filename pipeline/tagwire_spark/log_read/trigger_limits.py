@@ -76,7 +76,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit: in proportion to its backlog, but at least 1; empty if all fits."""
+    """Return each partition's share of a limit: proportional to its backlog, at least 1. Empty if all rows fit."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

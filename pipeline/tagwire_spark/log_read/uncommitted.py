@@ -194,7 +194,7 @@ def _headers(
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return a partition's cached progress; None if there is none, or if its last batch has changed since."""
+    """Return a partition's cached progress. None if there is none, or if the last batch that was read has changed."""
     known = _REACHED.get(key)
     if known is None:
         return None

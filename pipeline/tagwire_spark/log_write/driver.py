@@ -140,7 +140,7 @@ class _CommittedBefore(Exception):
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # checked after staging, since a later commit removes the folder
+    if is_before(batch, noted_batches(job)):  # checked after staging: a commit after this check removes the folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

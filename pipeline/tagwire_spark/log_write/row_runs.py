@@ -91,7 +91,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a column that isn't nested, and the position of row `start` in them."""
+    """Return the buffers of a column without nested types, and the position of row `start` in these buffers."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 

@@ -98,7 +98,7 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset may determine the batches: only if no option sets the batch size."""
+        """Whether columns such as baseOffset may determine batches. An option for the batch size takes precedence."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property

@@ -186,7 +186,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Map each component to the releases that have specs of it, because some releases lack some artifacts."""
+    """Map each component to the releases that have specs of it. A release may lack the artifact of a component."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

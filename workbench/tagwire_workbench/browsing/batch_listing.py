@@ -235,7 +235,7 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a test for batches that contain any offset in the term's ranges."""
+        """Return a function that tests whether a batch contains an offset in any of the filter term's ranges."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:

@@ -44,7 +44,7 @@ class ByteView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"bytes--field", "bytes--cursor", "bytes--title", "bytes--offset"}
 
     class Pointed(Message):
-        """The user moved the cursor to a byte."""
+        """A message that is sent when the cursor moves to another byte."""
 
         def __init__(self, buffer: Buffer, offset: int) -> None:
             super().__init__()

@@ -43,7 +43,7 @@ class EntryList(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--fault", "list--title"}
 
     class Chosen(Message):
-        """The cursor moved to another entry."""
+        """A message that is sent when the cursor moves to another entry."""
 
         def __init__(self, entry: int) -> None:
             super().__init__()

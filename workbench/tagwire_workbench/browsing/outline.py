@@ -96,7 +96,7 @@ class Item:
 
 
 def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
-    """Return an entry's bytes and field tree. Errors and unread bytes have items of their own; no byte is left out."""
+    """Return an entry's bytes and field tree. Errors and unread bytes are also items, so the tree covers every byte."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
     buffer = Buffer("bytes", looked.data, hidden)
@@ -163,7 +163,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return text that distinguishes an array element from others: its value, or else its first string or number."""
+    """Return text to tell an array element from the others: its value, or else its first string or number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -227,7 +227,7 @@ class FieldTree(Tree[Item]):
     """The tree of an entry's fields. A `Selected` message is sent when the cursor moves to another field."""
 
     class Selected(Message):
-        """The cursor moved to a field."""
+        """A message that is sent when the cursor moves to another field."""
 
         def __init__(self, item: Item) -> None:
             super().__init__()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# `CaptureUsage` collects which parts of a protocol a capture uses: messages, versions and non-default fields.
-# It keeps a field's values if they are few, because such values show which features a client or server supports.
+# `CaptureUsage` collects the parts of a protocol that a capture uses: messages, versions and non-default fields.
+# A field's values are kept if they are few, because such values show which features a client or server supports.
 
 _FEW: Final = 16
 """Fields with more different values are not compared by value."""

@@ -84,7 +84,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error of a rule that is broken more often after a change than before; None if there is none."""
+    """Return the first error that a change adds: its rule has more errors after the change. None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

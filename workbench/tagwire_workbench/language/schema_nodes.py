@@ -76,7 +76,7 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values, except null and alternative spellings of true and false, such as "true"."""
+        """Return the enumerated values without null, and without alternatives to true and false such as "true"."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:

@@ -123,7 +123,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the names of fields to which a value in this object may refer, those of the same struct first."""
+        """Return the names of fields to which a value in this object may refer, its own struct's fields first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains a field, or the field itself if it isn't in a list. `value` is the field's name."""
+    """Return the list of fields that contains a field, given its name. A field outside of a list is returned itself."""
     field = value.parent
     if field is None or field.parent is None:
         return None

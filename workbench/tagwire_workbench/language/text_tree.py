@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return `slot` or, if a comma is missing in an object, a slot for the key after the comma."""
+    """Return `slot`. If it is for a missing comma in an object, return a slot for the key after the comma instead."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

@@ -45,7 +45,7 @@ class Advertised:
         """Return the response with all addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # not a real address, such as port 0
+            return moved(host, port) if host and port in _PORTS else (host, port)  # host "" or port 0 is no address
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -80,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return selections of the host and port in each struct that has an address in this version."""
+        """Return a selection of host and port for each kind of struct that has an address in this version."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

@@ -268,7 +268,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side until `resume` has been called for each reason `why`."""
+        """Stop reading from this side. Each reason `why` must end with a call of `resume` before reading continues."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

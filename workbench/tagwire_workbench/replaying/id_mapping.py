@@ -152,7 +152,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of elements with equal keys. Then pair the elements without such a partner by position."""
+    """Yield pairs of elements with equal keys, and then pairs of the remaining elements by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(

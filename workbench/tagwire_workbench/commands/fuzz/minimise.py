@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The optional argument VERSION. Usage text shows it as the end of `[MESSAGE VERSION]`; errors omit the bracket."""
+    """The optional argument VERSION. Its metavar ends the bracket of `[MESSAGE VERSION]`; errors show only VERSION."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"

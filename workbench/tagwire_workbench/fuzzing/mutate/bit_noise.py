@@ -16,9 +16,9 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return what was changed, the changed field's path, and the patch.
+    """Return a description of the change, the changed field's path, and the patch.
 
-    The patch is at the start of one of `sites` or of its content. If the list is empty, any position is possible.
+    The patch starts where one of `sites` or its content begins. If the list is empty, the patch may start anywhere.
     """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
