@@ -64,7 +64,7 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # removes the progress bar of a failed job from the screen
+            if sys.stderr.isatty():  # remove a failed job's progress bar from the screen
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 

@@ -144,12 +144,12 @@ def _off_by_one(data: bytearray, at: int, random: Random) -> None:
 
 
 def _marker(data: bytearray, at: int, random: Random) -> None:
-    """Insert a byte that may mark a null or a present value, or replace a byte by such a marker."""
+    """Insert a byte that may mark a null or a present value, or replace a byte with such a marker."""
     data[at : at + random.randrange(2)] = random.choice(_MARKERS)
 
 
 def _tagged(data: bytearray, at: int, random: Random) -> None:
-    """Replace a byte by a tag section, which may have a wrong count or size."""
+    """Replace a byte with a tag section, which may have a wrong count or size."""
     value = random.randbytes(random.randrange(4))
     size = uvarint_bytes(max(0, len(value) + random.choice((0, 0, 0, 1, -1))))
     count = bytes([random.choice((1, 1, 1, 2, 0x7F))])

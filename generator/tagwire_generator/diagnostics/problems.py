@@ -163,7 +163,7 @@ def render(problem: Problem) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace each control character by one visible character, so that a terminal doesn't act on it."""
+    """Replace each control character with a visible character, so that a terminal doesn't act on it."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -171,7 +171,7 @@ def _objects(node: Node) -> list[Object]:
 
 
 def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
-    """Remove tagwire's own keys from a spec tree, and replace enum names in defaults by numbers."""
+    """Remove tagwire's own keys from a spec tree, and replace enum names in defaults with numbers."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])

@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the name of an enum by its register. If the register is unknown, also drop the field's default."""
+    """Replace the name of an enum with its register. If the register is unknown, also drop the field's default."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return

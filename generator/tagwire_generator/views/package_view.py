@@ -1,4 +1,4 @@
-"""The data about a package for its templates: messages and API keys."""
+"""The data for the templates of a package: its messages and API keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa
 
 
 class RecordReading(NamedTuple):
-    """The options by which log records are decoded."""
+    """The options for decoding log records."""
 
     log: str
     package: str

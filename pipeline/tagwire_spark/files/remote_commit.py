@@ -247,7 +247,7 @@ class RemoteFolder(CommitFolder):
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Decide whether an open commit is done or undone. Return the outcome and, if it is undone, the error."""
+        """Mark an open commit as done or undone. Return this outcome and, if it is undone, the error."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":

@@ -129,7 +129,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # the error often doesn't name the file if the disk is full
+        except OSError as error:  # if the disk is full, the error often doesn't name the file
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so only a second batch beyond the end confirms that the end is reached.
+                # No checksum covers offsets, so this offset may be wrong. Stop only at a second batch beyond the end.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue

@@ -252,7 +252,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Raise an error if an abort marker's transaction is missing from its index. Raises PipelineError, LogError."""
+        """Check that the transaction of each abort marker is in the index. Raises PipelineError, LogError."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
@@ -310,8 +310,8 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # No checksum covers offsets, so the first batch beyond the end offset may only have a wrong offset.
-            # A second batch beyond the end offset confirms that the end is reached.
+            # No checksum covers offsets, so the offset of the first batch beyond the requested end may be wrong.
+            # Only a second batch beyond the requested end proves that the end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position

@@ -162,7 +162,7 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
 ) -> Iterator[tuple[Segment, Scan, Any]]:
-    """Yield the headers of a partition's whole batches, as Arrow batches, from `offset` or the cached `reached` on.
+    """Yield the headers of a partition's whole batches, as Arrow batches, from `offset` or the cached position on.
 
     Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch,
     so they are left to the reader of the rows.

@@ -26,14 +26,14 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Replace a file by another file of the same name, as a cleaner's swap or an overwrite does."""
+    """Replace a file with another file of the same name, as a cleaner's swap or an overwrite does."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)
 
 
 def same_bytes(path: Path) -> None:
-    """Replace a file by another file with the same size and modification time, but a different last byte."""
+    """Replace a file with another file of the same size and modification time, but with a different last byte."""
     status = path.stat()
     replaced(path, path.read_bytes()[:-1] + b"x")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -91,7 +91,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Repeatedly replace the input by a candidate that keeps the property. Return whether the input has changed."""
+        """Repeatedly replace the input with a candidate that keeps the property. Return whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

@@ -212,7 +212,7 @@ _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
 
 
 def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
-    """Replace a range by `data`, and adjust the counts and sizes around the range.
+    """Replace a range with `data`, and adjust the counts and sizes around the range.
 
     `holds` is the innermost site that encloses the range, if any. `elements` is the number of elements or tagged fields
     that the replacement adds (negative if it removes some).

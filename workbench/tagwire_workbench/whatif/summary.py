@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 
 class Section(NamedTuple):
-    """A table of the report: one measure for each value of a property of batches, such as the codec."""
+    """A table of the report. Each row measures the batches with one value of a property, such as one codec."""
 
     title: str
     rows: list[tuple[str, Measure]]

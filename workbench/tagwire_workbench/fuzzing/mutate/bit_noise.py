@@ -64,7 +64,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte by 0, 1 or -1, because null markers and null lengths have such values."""
+    """Replace a byte with 0, 1 or -1, because null markers and null lengths have such values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 
