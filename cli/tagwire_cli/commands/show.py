@@ -150,7 +150,7 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    The fields of a shared struct use the struct's own version numbers, to which the third value maps message versions.
+    The fields of a shared struct use the struct's own version numbers. The third value maps message versions to them.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around

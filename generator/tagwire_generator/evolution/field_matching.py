@@ -137,7 +137,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """Return component, kind and API key, by which peers identify a message; None for a message without a key."""
+    """Return (component, kind, API key), by which peers identify a message; None for a message without a key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

@@ -42,7 +42,7 @@ def as_released(
 
 
 class Stability:
-    """Finds the versions of messages that are unstable, which means that peers were not offered them yet.
+    """Finds the unstable versions of messages: those that peers were not offered yet.
 
     For a response, the unstable versions of its request count.
     """

@@ -56,7 +56,7 @@ class RegisterEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterSpec:
-    """A register: a table of named numbers. Raises InvalidSpec, whose `key` and `field` locate a range or an entry."""
+    """A register: a table of named numbers. Raises InvalidSpec, whose `key` and `field` locate the invalid item."""
 
     name: str
     keys: str

@@ -209,7 +209,7 @@ def _imports(root: Object | None) -> Iterator[str]:
 def shared_structs_near(
     path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
 ) -> SharedStructs:
-    """Return the shared structs that specs at `path`, which is a file or a folder, can import."""
+    """Return the shared structs that specs at `path` (a file or folder) can import."""
     return SharedStructs(specs_near(path, spec_set), options, registers)
 
 

@@ -99,7 +99,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return (file, root, object). The object lists the fields of `owner`, which is the message or a field."""
+        """Return the file, its root, and the object in it that lists the fields of `owner` (a field or the message)."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -192,7 +192,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment, to which `kafka_log` commits."""
+    """Return the log folder that contains a partition or segment. `kafka_log` commits to this folder."""
     return _outer(_folder(path))
 
 

@@ -124,7 +124,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether the files around the segment explain missing offsets, as compaction and `kafka_log` writes do.
+    """Return whether files next to the segment show that compaction or a `kafka_log` write left out these offsets.
 
     Raises LogError, PipelineError.
     """
