@@ -2,7 +2,7 @@
 
 Most random bit flips only invalidate the first length after them. So half of the damage is done where a field begins,
 and includes bytes that only an attacker would write: counts larger than the rest of the input, lengths below -1,
-overlong varints, and tags that are too many, unordered, or with a wrong size.
+overlong varints, too many or unordered tags, and tags with a wrong size.
 """
 
 import os
@@ -52,7 +52,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Return samples of all message versions: bytes of at most `longest` bytes from Kafka, and bytes of the draft."""
+    """Return samples of all message versions: bytes written by Kafka (at most `longest`), and bytes of the draft."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 

@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for the name of a record format. With `is_read`, also accepts `auto` and several names."""
+    """A click parameter type for a record format's name. With `is_read`, `auto` and several names are also valid."""
 
     name = "format"
 

@@ -78,7 +78,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, explain the best candidate only if it is a request, or batches, with an error.
+    Otherwise, explain the best candidate up to its error if it is a request or batches.
     """
     shown = guess.clear
     best = guess.best

@@ -39,8 +39,8 @@ class ResponseApis:
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Return the responses, after checking that their correlation IDs identify requests.
 
-        If requests of several APIs share a correlation ID, it is ambiguous, unless there are as many responses with
-        this ID. Only in this case, all responses are first read and counted.
+        A correlation ID that requests of several APIs share is ambiguous, unless as many responses as requests have it.
+        Only if there are such IDs, all responses are first read and counted.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -4,7 +4,7 @@ The comparison uses layouts, never the text of specs. Specs with the same meanin
 looks harmless (a wider range, two fields swapped) is visible in the layouts of the versions that it affects. Each
 difference names the rule that it violates.
 
-Fields without any bytes (structs without members) may be added, removed and moved freely.
+Fields that take no bytes (structs without fields) may be added, removed and moved freely.
 """
 
 from bisect import bisect_left

@@ -26,7 +26,7 @@ _NO_VERSIONS: Final = re.compile(rb'"validVersions"\s*:\s*"none"')
 
 @dataclass(frozen=True, slots=True, order=True)
 class SpecFile:
-    """A spec file; sorts by component, then name."""
+    """A spec file. Spec files sort by component, then by name."""
 
     component: str
     """The name of the subfolder; "" if the file is not in a subfolder."""
@@ -59,8 +59,8 @@ def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
 def find_specs(folder: Path) -> list[SpecFile]:
     """Return the specs of a folder, sorted. Hidden files are ignored.
 
-    Raises SpecError if the folder can't be read, has no specs, has specs too deep, or has names that would not be safe
-    in generated code.
+    Raises SpecError if the folder can't be read, has no specs, has specs in nested subfolders, or has names that would
+    not be safe in generated code.
     """
     if not folder.is_dir():
         raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))

@@ -80,7 +80,7 @@ class DataViews:
     """Creates the views of one module, and collects the imports that the module needs.
 
     `package` is the package with the modules of registers, shared structs and headers. `headers` are the names of the
-    headers that it has.
+    headers in this package.
     """
 
     def __init__(

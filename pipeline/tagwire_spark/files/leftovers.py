@@ -55,7 +55,7 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove the folders of other jobs in which nothing was written for `hours`. `job` must be committed already."""
+    """Remove the folders of other jobs if nothing was written in them for `hours`. `job` must be committed already."""
     oldest = time.time() - 3600 * hours
     # The write has succeeded anyway, and the next write tries again to remove the leftovers.
     with suppress(OSError, PipelineError):

@@ -124,7 +124,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether files next to the segment show that compaction or a `kafka_log` write left out these offsets.
+    """Return whether files next to the segment show that compaction or `kafka_log` may have left out offsets.
 
     Raises LogError, PipelineError.
     """

@@ -1,4 +1,4 @@
-"""Detect replicas of a partition, in several broker folders or paths, so that no record is read twice."""
+"""Detect replicas of a partition in several broker folders or paths, so that no record is read twice."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -312,7 +312,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log with the end `end`; None if `end` is None. Raises PipelineError.
+        """Return the Log of a partition up to `end`; None if `end` is None. Raises PipelineError.
 
         The last segment also stores the end, so that later readers stop there.
         """

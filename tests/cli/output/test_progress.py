@@ -74,7 +74,7 @@ def test_standard_output_elsewhere(name: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["stat"])
 def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
-    """Check that not every batch redraws the progress bar, because that takes longer than reading a small batch."""
+    """Check that not every batch redraws the progress bar: redrawing takes longer than reading a small batch."""
     begin = time.monotonic()
     _, seen = on_terminal(*words, stdout=Path("out"))
     assert seen.count("stat ") <= 10 * (time.monotonic() - begin) + 3 < 3 * 2 * 40

@@ -41,7 +41,7 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return the offset of each committed row without markers, and whether it is an error row."""
+    """Return the offset of each committed row except markers, and whether it is an error row."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 

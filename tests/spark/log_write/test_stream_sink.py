@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_repeated_batches(tmp_path: Path, run: Any) -> None:
-    """Check that repeating a batch or an older batch changes nothing, with the same rows, other rows or no rows."""
+    """Check that repeating the last batch or an older one changes nothing, with the same, other or no rows."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}

@@ -190,7 +190,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints each response's differences. If they repeat those of an earlier response, only its line is named."""
+    """Prints each response's differences, or refers to the line of an earlier response with equal differences."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}

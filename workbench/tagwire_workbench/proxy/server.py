@@ -138,7 +138,7 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server only once until it is reachable again: clients retry many times a second."""
+        """Report an unreachable server once, until it is reachable again: clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
@@ -268,7 +268,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side. Each reason `why` must end with a call of `resume` before reading continues."""
+        """Stop reading from this side, until `resume` has been called for every reason `why` given so far."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
