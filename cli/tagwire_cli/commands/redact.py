@@ -104,7 +104,7 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may be the response to another request, and be redacted differently.
+    """Redact a response. Raises TagwireError if it may answer another request and would then be redacted differently.
 
     `rivals` are the APIs of other requests with the same correlation ID. If the redacted bytes are the same for all
     APIs, no error is raised.

@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return a version range of the field that was changed, but overlaps neither `present` nor `known`."""
+    """Return a changed version range of the field if it overlaps neither `present` nor `known`; otherwise None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known

@@ -131,8 +131,8 @@ def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the options that connect to Kafka brokers, with a warning.
 
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for an option instead of which this
-    source has another one.
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for an option that this source
+    rejects (`_INSTEAD`).
     """
     kept: dict[str, Any] = {}
     ignored: list[str] = []

@@ -41,7 +41,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return the contents of each file and its modification time, or 0 if it is neither a segment nor an index."""
+    """Return the contents and the modification time of each file (0 if it is neither a segment nor an index)."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():

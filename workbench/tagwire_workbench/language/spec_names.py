@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list of fields that contains a field, given its name. A field outside of a list is returned itself."""
+    """Return the list that contains the field with this name, or the field itself if it is not in a list."""
     field = value.parent
     if field is None or field.parent is None:
         return None
