@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return two suffixes of helper functions: for one value, and for several. The default is those for bytes."""
+    """Return two suffixes of helper functions: for one value, and for several. The default is the pair for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name}: generated code supports {wire.length} lengths only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

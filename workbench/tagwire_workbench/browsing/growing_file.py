@@ -103,7 +103,7 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Return the decompressed bytes, and the part of `data` from which zlib made them.
+        """Return the decompressed bytes, and those bytes of `data` that were passed to zlib.
 
         If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
         bytes. Raises InputError.
