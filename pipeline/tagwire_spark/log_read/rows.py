@@ -311,7 +311,7 @@ class _SplitPass(Pass):
             if behind is not None and reached > behind:
                 return
             # No checksum covers offsets, so the offset of the first batch beyond the requested end may be wrong.
-            # Only a second batch beyond the requested end proves that the end is reached.
+            # Only a second batch beyond the requested end proves that this end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position

@@ -72,7 +72,10 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position, in each of the `shared` versions with the same bytes in both specs."""
+    """Pair the fields of two specs by position, in each of the `shared` versions with the same bytes in both specs.
+
+    Raises SpecError if two versions pair an older field with different newer fields.
+    """
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]

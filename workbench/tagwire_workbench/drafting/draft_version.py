@@ -211,7 +211,11 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Map each request and response, by name, to the first version to remove."""
+    """Map each request and response, by name, to the first version to remove.
+
+    This is the first version in which a request or its response is flexible. Raises SpecError if the two have different
+    versions.
+    """
     requests = {_key(source): source for source in sources if source.summary.kind == "request"}
     cuts: dict[str, int] = {}
     for response in sources:
