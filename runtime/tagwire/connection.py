@@ -284,7 +284,7 @@ class Connection(_Side):
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # a peer stops reading requests if nobody reads its answers
+            if self.waiting > _MOST_WAITING:  # a peer stops reading requests if the client does not read its responses
                 yield next(self.unanswered())
         responses = []
         for each in sent:
@@ -409,7 +409,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield how many seconds to wait after each failed attempt, `seconds` in total; 0 means not to try again."""
+    """Yield the pause in seconds after each failed attempt, `seconds` in total. The last one is 0: don't try again."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

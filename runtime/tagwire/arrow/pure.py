@@ -238,7 +238,7 @@ def _is_text(pa: Any, type: Any) -> bool:
 
 
 def _check(pa: Any, column: Column, type: Any, path: str) -> None:
-    """Raise ColumnError if an array of this type can't be the input for a column. `path` is the field's location."""
+    """Raise ColumnError if an array of this type can't be the input for a column. `path` is the path of the field."""
     types = pa.types
     if types.is_null(type):
         return

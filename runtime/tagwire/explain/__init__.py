@@ -1,1 +1,1 @@
-"""Show every byte with its field, as a tree, text or HTML; and turn edited text back into bytes."""
+"""Show which field each byte belongs to, as a tree, text or HTML, and turn edited text back into bytes."""

@@ -10,8 +10,8 @@ A line has, from the left:
     bytes           00 0c, 000c, or "text" in UTF-8, each with *N for N times, separated by single blanks
     anything        after two blanks: path, type and value
 
-Empty lines, comments (#), errors (!), decompressed bytes (+) and the title line are ignored, except that the title line
-gives the column of the bytes.
+Empty lines, comments (#), errors (!) and decompressed bytes (+) are ignored. The title line determines the column of
+the bytes.
 """
 
 import json

@@ -38,7 +38,7 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    The draft dialect's optional fields also stay unchanged, because they are not in a counted section.
+    Nothing is corrected if there are optional fields of the draft dialect, because they are not in a counted section.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -88,7 +88,8 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines that a length covers.
 
-    These are the lines of the field that it is named after (`headers_length`), or else the rest of the struct.
+    If the length is named after a field (`headers_length`), these are the lines of that field, or else all later lines
+    of the struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
@@ -146,7 +147,7 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements. Each has a new index, or repeats the first line of the previous element."""
+    """Count an array's elements. Each begins at a new index, or at a copy of the previous element's first line."""
     count = 0
     number, first = "", ("", "")
     for each in behind:

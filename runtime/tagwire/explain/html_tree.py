@@ -56,8 +56,8 @@ class _Row(NamedTuple):
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the field tree as JSON-able values: `title`, `facts`, and `rows`, which has a list per column.
 
-    A row's bytes are a hex string; `[first, last]`, the hex of both ends, if there are more than `RUN` bytes; or null
-    if they are hidden. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
+    A row's bytes are a hex string, or `[first, last]` (the hex of both ends) for more than `RUN` bytes, or null if the
+    bytes are hidden. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []

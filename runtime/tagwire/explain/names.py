@@ -45,7 +45,7 @@ def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
 
 
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
-    """Replace numbers by their enum names, in place, in the JSON form of a struct.
+    """Replace numbers in the JSON form of a struct with their enum names, in place.
 
     `path` is the struct's path (`Message.field`).
     """
@@ -61,7 +61,7 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a field path as enums write it to the path in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
+    """Convert a field path from the form in enums to the form in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

@@ -107,7 +107,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are array elements of fixed width. Spans have no rows for such elements."""
+        """Whether the children are array elements of a fixed width, which have no span rows of their own."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
@@ -154,12 +154,12 @@ class Node:
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Replace this node's children. `nodes` are the traces of the `count` batches in this records field."""
+        """Replace the children of a records field with `nodes`, the traces of its `count` batches."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return this root node as a node of a larger trace, with the offset and path that it has there."""
+        """Return a node for this root within a larger trace, where its offset is `begin` and its path is `path`."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

@@ -201,7 +201,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the kind of an array's elements. Used for arrays of fixed-width elements, which have no rows."""
+        """Return the span kind of an array's elements, for fixed-width elements, which have no rows of their own."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -271,7 +271,7 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Set the named bits of the span that was closed last."""
+        """Attach the names and values of its bits to the most recently closed span."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:

@@ -62,7 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing the records in this message. An earlier error is kept."""
+        """Add the result of tracing the records in this message. An error in the message itself takes precedence."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -252,7 +252,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Before a message is read, note its name, and whether it has sensitive fields."""
+        """Note the name of the message to read next, and whether it has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)

@@ -1,8 +1,8 @@
 """How peers announce their versions, in protocols that have a request for them.
 
-Each such protocol has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields; the specs
-contain everything else. If a peer gets a request in a version that it does not have, it answers with the version and
-error code in the response's `FALLBACK`, so that the newer client can ask again (KIP-511).
+Each such protocol has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields; everything
+else is in the specs. A peer that does not support the request's version answers with the version and error code in the
+response's `FALLBACK`, so that the newer client can ask again (KIP-511).
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the response to a request in an unknown version, and its version; None if the message has no fallback.
+    """Return (response, version) to answer a request in an unknown version; None if the message has no fallback.
 
-    As in Kafka, the fallback response to the version request itself lists only that request's versions.
+    As in Kafka, if the request is the one that asks for versions, the response lists only that request's versions.
     """
     if response.FALLBACK is None:
         return None

@@ -18,10 +18,10 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields; entries of `fields` that the package's header class lacks are dropped.
+    """Return a header with the given fields. `fields` without an attribute in the header class are dropped.
 
-    An optional field that is None keeps its default if the header's version does not have the field. Raises EncodeError
-    for an optional field that the header class does not have, and for a missing required field.
+    An `optional` field that is None keeps its default if the header's version does not have the field. Raises
+    EncodeError if the header class lacks an `optional` field with a value, and if a required field is missing.
     """
     for name, value in optional.items():
         if name in attributes_of(cls):
@@ -45,7 +45,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 
 
 def names_request(cls: type[Message]) -> bool:
-    """Return whether all header versions begin with API key and version, so that these identify every request."""
+    """Return whether every header version begins with the API key and version of the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
         return False  # the frame begins with the length of the optional fields
     first = cls.FIELDS[:2]
@@ -88,7 +88,7 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
     """Return the header with the given fields, and with the message's API key and version if the header has none.
 
-    Raises EncodeError if a given value contradicts the header, or if the header class does not have the field.
+    Raises EncodeError if a given value contradicts the value in the header, or if the header class lacks the field.
     """
     from tagwire.layout import fresh
 

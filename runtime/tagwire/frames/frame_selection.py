@@ -100,7 +100,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # the row stands for the whole frame, which can't be dropped, so `rewrite` rejects this
+                return DROP  # `rewrite` rejects this: the row stands for the whole frame, which can't be dropped
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -128,7 +128,7 @@ class RequestSelection(_FrameSelection):
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
         """Return the rows of a frame, like `Selection.read`.
 
-        Raises DecodeError, also if the frame belongs to another API.
+        Raises DecodeError for invalid bytes, and for a frame of another API.
         """
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, limits), limits), self.paths)
@@ -144,7 +144,7 @@ class RequestSelection(_FrameSelection):
     ) -> bytes:
         """Return the frame with new values, like `Selection.rewrite`.
 
-        Also raises EncodeError if the new header has another API key or version.
+        Also raises EncodeError if `function` changes the header's API key or version.
         """
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, limits), function, append, limits), sized)

@@ -1,7 +1,7 @@
 """The generated packages that the runtime loads by name, on first use.
 
 Generated packages import the runtime, so the runtime must not import them; import-linter contracts enforce this. The
-contracts can't detect imports by name, so all names of generated packages are in this module, which a test checks.
+contracts can't detect imports by name, so only this module may contain names of generated packages. A test checks that.
 """
 
 from __future__ import annotations

@@ -166,5 +166,5 @@ class MessageIndex:
 
 
 def _scope(kind: str, component: str) -> str:
-    """Return the namespace of an API key: one for all requests and responses, and one per component for records."""
+    """Return the namespace of a message's key: "" for requests and responses, the component for records."""
     return "" if kind in ("request", "response") else component

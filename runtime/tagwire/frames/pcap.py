@@ -107,7 +107,7 @@ class _Direction:
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # skip bytes that an earlier segment also contained
+            new = data[self._next - sequence :]  # skip bytes that were already in an earlier segment
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
@@ -136,7 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Start the broker's direction at its SYN packet. Bytes seen earlier belong to an older connection."""
+        """Start the broker's direction at its SYN packet. All earlier bytes belong to an older connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 

@@ -17,7 +17,7 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Strings and bytes become empty, or, with `same_length`, a run of "x" or of zero bytes as long as the value.
+    Strings and bytes become empty. With `same_length`, they become as many "x" or zero bytes as the value had.
     """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
@@ -83,8 +83,8 @@ class Redaction:
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
     """Yield the paths of a class's sensitive fields, in the form that `tagwire.select` takes.
 
-    Two kinds of arrays are redacted as a whole: arrays of arrays, because no path leads into them, and arrays whose
-    unique keys are sensitive, because empty keys would be duplicates.
+    For two kinds of arrays, the path is that of the whole array: arrays of arrays, because no path leads into them, and
+    arrays with sensitive unique keys, because emptied keys would be duplicates.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

@@ -155,9 +155,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> tuple[RequestH, int]:
         """Decode the header of a request frame; return it and the offset of the body.
 
-        Also works for versions that the request class does not have, so that a broker can answer them. For an unknown
-        API key, it decodes the fields that all header versions have (for Kafka: API key, version, correlation ID and
-        client ID). The offset is then the end of these fields. Raises DecodeError.
+        Also works if the request class does not have the version, so that a broker can still answer. For an unknown API
+        key, only the fields that all header versions have are decoded (for Kafka: API key, version, correlation ID and
+        client ID), and the offset is the end of these fields. Raises DecodeError.
         """
         try:
             cls, version = self.request_class(data)
@@ -315,7 +315,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Make a native plan for frames with this header and message version, for use by later calls.
+        """Make the native plan that later calls use for frames with this header and message version.
 
         Does nothing if the header or message uses the pure-Python engine, or if the class is from another package.
         """
@@ -359,8 +359,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        Unknown codes from newer peers are enum members as well (`Register.of`). Empty if the package has no enum that
-        marks error codes as retriable or not.
+        An unknown code from a newer peer becomes an enum member, too (`Register.of`). The result is empty if the
+        package has no enum of error codes.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 

@@ -1,11 +1,11 @@
-"""Find out which releases have which versions of a message.
+"""Find out which releases contain which versions of a message.
 
 A package whose specs came from several releases has a generated module `releases`, with a string for each message:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-Each part has a version range, then the first and last release that define these versions alike. If a version is in two
-parts, its definition changed: its bytes differ between the two spans of releases.
+Each entry has a version range, then the first and last release in which these versions have the same definition. A
+version in two entries has changed: its bytes differ between the two spans of releases.
 """
 
 from __future__ import annotations

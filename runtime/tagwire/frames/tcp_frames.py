@@ -108,7 +108,7 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Count one waiting request fewer for the correlation ID of this response."""
+        """Remove one waiting request with the correlation ID of this response from the counts."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -141,7 +141,7 @@ class _Search:
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return where the first complete frame begins, though nothing can confirm it any more, or None."""
+        """Return where the first complete frame begins, or None. No more data can confirm it."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:

@@ -1,1 +1,1 @@
-"""Decode and encode by layout: finds error positions, reads leniently, enforces limits; and run-time schemas."""
+"""Decode and encode by layout, for error positions, lenient reading, limits, and schemas defined at run time."""

@@ -1,7 +1,7 @@
-"""The state of a layout reader: position, path, end of the readable bytes, and the errors raised there.
+"""The state of a layout reader: position, path, and end of the readable bytes.
 
-This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and errors with their
-positions. `LayoutReader` adds the traversal of fields.
+This is a base class of `LayoutReader`. It reads bytes, varints and lengths (strictly or leniently), enforces limits,
+and raises errors with their positions. `LayoutReader` adds the traversal of fields.
 """
 
 from struct import unpack_from
@@ -84,7 +84,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a trace span for a type, or for something else described by a string, if there is a recorder."""
+        """Open a trace span if there is a recorder. The span is described by its type, or else by a string."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 

@@ -1,9 +1,9 @@
 """Turn an error position from the native engine into an error.
 
-The native engine finds the position in a separate pass (`_native/engine/walk.h`): what it could not read, its path and
-offset, the end of the readable bytes, and the counts that are checked against limits. The interpreter then resumes
-reading there and fails at once, so that only the interpreter contains error texts. Reporting an error takes no longer
-than reading one field, however many bytes precede it.
+After an error, the native engine makes a separate pass (`_native/engine/walk.h`) to find out what it could not read,
+its path and offset, the end of the readable bytes, and the counts that are checked against limits. The interpreter then
+resumes reading there and fails at once, so that only the interpreter contains error texts. Reporting an error takes no
+longer than reading one field, however many bytes precede it.
 """
 
 from enum import IntEnum
@@ -42,7 +42,7 @@ def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limi
 
 
 def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
-    """Resume reading at `place`, which raises an error. The reader's recorder already has all spans before `place`."""
+    """Resume reading at `place`, to raise the error. The reader's recorder already has all spans before `place`."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
@@ -80,7 +80,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Read what is not a field: a tag section, one of its entries, or the end of a struct."""
+    """Resume at a place that is not a field: a tag section, one of its entries, or the end of a struct."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)
@@ -93,7 +93,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and an empty scope (a dict of field values) for each struct on the way there."""
+    """Return the type at `path`, and an empty scope (a dict of field values) for each struct along the path."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

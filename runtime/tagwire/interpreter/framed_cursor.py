@@ -1,7 +1,7 @@
-"""Read what only record formats have: lengths and checksums of later bytes, constants, named bits, compression.
+"""Read items that only record formats have: lengths and checksums of later bytes, constants, named bits, compression.
 
-The subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input: an error in
-them is reported at the offset of the compressed bytes, and its message gives the offset in the decompressed bytes.
+The subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input. An error in
+them has the offset of the compressed bytes, and its message gives the offset in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -81,7 +81,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length was given by an earlier item. The value must fill that length."""
+        """Read an item whose length an earlier item contains. The value must take exactly that many bytes."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -89,7 +89,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def packed(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item that may be compressed: an array that fills its extent, or bytes with nested messages."""
+        """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
         # An empty array may be stored as no bytes at all, even if the codec says otherwise.
@@ -156,9 +156,9 @@ class FramedCursor(LayoutCursor):
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Raise DecodeError if the array is empty though it must not be, or if its elements do not ascend.
+        """Raise DecodeError if the array is empty although it must not be, or if its elements don't ascend.
 
-        `values` begin at index `first`; `last` is the sort key of the element before them.
+        `first` is the index of the first of `values`; `last` is the sort key of the element before it.
         """
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
@@ -202,7 +202,7 @@ class FramedCursor(LayoutCursor):
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value read for a field of this struct, or else of the nearest enclosing struct; 0 if there is none."""
+    """Return the value of the field `name`, from the innermost struct in `scopes` that has it; 0 if none has it."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]

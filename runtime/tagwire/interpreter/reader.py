@@ -2,8 +2,8 @@
 
 Generated serializers and the native engine are fast, but don't track positions. When they reject bytes, this reader
 reads the same bytes again by the same layout, keeps track of the field path, and raises the error that users see. With
-`strict=False` it accepts what Kafka's own reader accepts; if it has a recorder, it reports every field to it. A struct
-without a class becomes a dict.
+`strict=False`, it accepts everything that Kafka's own reader accepts. It reports every field to its recorder, if it has
+one. A struct without a class becomes a dict.
 
 Lenient reading accepts the following, each of which makes `canonical` false: any negative length is null; any non-zero
 boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker below zero is null and any other marker means

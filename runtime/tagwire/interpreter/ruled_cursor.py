@@ -1,7 +1,7 @@
-"""While reading by layout, check the rules that involve several fields: unions of tagged fields, and unique keys.
+"""Check rules that involve several fields while reading by layout: unions of tagged fields, and unique keys.
 
-This is a base class of `LayoutReader`. A lenient reader accepts input that breaks these rules: it can still be decoded,
-and people may want to inspect it.
+This is a base class of `LayoutReader`. A lenient reader accepts input that breaks these rules, because it can be
+decoded, and users may want to inspect it.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A reader that compares values with values read earlier."""
+    """A reader that checks values against values that it read earlier."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
         """Raise DecodeError if the tagged field `name` and another alternative of its union are both present."""

@@ -1,9 +1,10 @@
 """Schemas built at run time: encode plain dicts without generated code.
 
 This is the counterpart of the constructor in the first draft of KIP-482, which takes a list of fields and a map of
-optional fields by tag. With such a map, even an empty one, a struct begins with a buffer of optional fields; its
-lengths are varints, but the draft does not say of which kind. Strings, bytes and arrays have int16 and int32 lengths,
-as before KIP-482. Classes generated from an equivalent spec encode to the same bytes, because both use layouts.
+optional fields by tag. With such a map, even an empty one, a struct begins with a buffer of optional fields. The
+lengths in it are varints, but the draft does not say of which kind. Strings, bytes and arrays have int16 and int32
+lengths, as before KIP-482. Classes generated from an equivalent spec encode to the same bytes, because both use
+layouts.
 
     foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
     response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})
@@ -79,10 +80,11 @@ class Field:
 class Schema:
     """A struct with ordered fields, and optional fields that are identified by tags (0 to 65535).
 
-    Without `optional_fields` there is no buffer for them. An empty mapping makes an empty buffer, so that later
-    versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an entry's length counts
-    the two bytes of its tag) choose between possible interpretations of the draft. The draft does not allow arrays of
-    structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments contradict each other.
+    Without `optional_fields`, encoded structs have no buffer for such fields. With an empty mapping, they have an empty
+    buffer, so that later versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an
+    entry's length counts the two bytes of its tag) choose between possible interpretations of the draft. The draft does
+    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments
+    contradict each other.
     """
 
     __slots__ = ("layout",)

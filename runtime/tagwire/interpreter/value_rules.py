@@ -1,6 +1,6 @@
 """Rules that involve several values: unions, and arrays whose keys must be unique.
 
-The reader and the writer use the same checks, but each words its own errors.
+The reader and the writer share these checks, but use different error texts.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -94,7 +94,7 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Return an error text for an object of the wrong class whose name is right; "" if its name is wrong too."""
+    """Return an error text for an object of another class with the expected name; "" if the name differs, too."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -104,7 +104,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding needs: all but ignorable fields that the version lacks."""
+    """Yield the names of the attributes that encoding reads: all except ignorable fields that this version lacks."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
@@ -125,7 +125,7 @@ class Recorder(Protocol):
         """Set the value of the innermost open span."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Set the named bits of the span that was closed last."""
+        """Attach the names and values of its bits to the most recently closed span."""
 
     def close(self, end: int) -> None:
         """Close the innermost open span."""

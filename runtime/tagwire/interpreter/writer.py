@@ -1,4 +1,4 @@
-"""Encode by layout: for run-time schemas, sizes and error paths.
+"""Encode by layout, to support run-time schemas, compute sizes, and find the paths of errors.
 
 Generated serializers don't track paths. When one of them rejects a value, this writer encodes the value again by the
 same layout, to find the wrong field and the reason. Sizes come from this writer too, with a sink that only counts
@@ -109,7 +109,7 @@ class LayoutWriter(ValueWalk):
                 out += part
 
     def frame(self, parts: list[tuple[Item, Any]]) -> None:
-        """Fill in lengths, counts and checksums, last first, because each depends on the bytes after it."""
+        """Fill in lengths, counts and checksums from last to first, because each depends on the bytes after it."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
             kind = item.type
@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item. An array is compressed if the codec field says so; nested messages already are."""
+        """Write an item. Compress an array if the codec field says so. Nested messages are already compressed."""
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -224,7 +224,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
-        """Return the encoded value without its length."""
+        """Return the encoded bytes of a value, without the length before them."""
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:

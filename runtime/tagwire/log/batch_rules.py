@@ -21,7 +21,7 @@ _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A batch that was checked, with its position, and the results of reading its records."""
+    """A checked batch, its position, and the results of reading its records."""
 
     position: int
     batch: RecordBatch
@@ -183,7 +183,7 @@ class Transactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Combine this state with `later`, the state of the next segment, which was read separately."""
+        """Combine this state with `later`, which was computed separately from the next segment."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

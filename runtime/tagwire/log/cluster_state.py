@@ -208,7 +208,7 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable form of a key field. A quota entity, an array of structs in any order, is sorted."""
+    """Return a hashable form of a key field. Sort a quota entity, which is an array of structs in arbitrary order."""
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value

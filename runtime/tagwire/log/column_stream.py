@@ -199,7 +199,7 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, offset at which to start or None, whether it is the last segment). Raises LogPathError."""
+        """Yield (segment, start offset or None, whether it is the last segment) for each file. Raises LogPathError."""
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -282,9 +282,9 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Raise the error, or, unless `errors` is "raise", skip the invalid bytes.
+        """Raise the error if `errors` is "raise", else skip the invalid bytes.
 
-        Returns arrays to yield in their place. A subclass may override this method to return some.
+        Returns arrays to yield instead of the invalid rows: none here, but a subclass may return some.
         """
         if self.wanted.errors == "raise":
             raise error
@@ -376,7 +376,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear", because Python must read the next batch; or at the end, "full" or "done"."""
+        """Return "unclear", because Python must read the next batch, or at the end "full" or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

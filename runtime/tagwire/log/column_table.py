@@ -1,4 +1,4 @@
-"""Define the Arrow columns of a log in tables: a row has a column's name, its Arrow type, and the source of its values.
+"""Define the Arrow columns of a log. Each row of a table has a column's name, Arrow type, and source of values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
 native engine reads their values directly from the bytes (`Source`). If it can't do that, Python takes the same values
@@ -159,7 +159,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the headers. If they are requested, all formats must have one key type."""
+    """Return whether native code can read the headers: they aren't requested, or all formats have the same key type."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)

@@ -44,7 +44,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with fact bits (see `tagwire.records.moving`); None if `is_last` must be used."""
+        """Return a batch's records with fact bits (`tagwire.records.moving`); None if callers must use `is_last`."""
         ...
 
 
@@ -232,7 +232,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a batch with too many records to hold all of them as objects, by reading it several times."""
+        """Decide about a batch by reading it several times, because it has too many records to hold them as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -368,7 +368,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return a list of reasons by fact bits, and a `bytes.translate` table from fact bits to 1 (keep) or 0 (remove).
+    """Return two tables indexed by fact bits: a list of reasons, and 1 (keep) or 0 (remove) for `bytes.translate`.
 
     Null values count as tombstones.
     """

@@ -197,7 +197,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """Return the batch with the data that the index writer needs, such as a marker's type."""
+        """Return the batch as a `Seen`, with the data that the index writer needs, such as a marker's type."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
@@ -262,9 +262,9 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several log folders have one target (for example, a broker's disks), their checkpoints are combined, and other
-    files come from the first folder. Unless `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the broker
-    rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
+    If several log folders have the same target (for example, a broker's disks), their checkpoints are combined, and
+    other files come from the first folder. Unless `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the
+    broker rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:

@@ -37,7 +37,7 @@ def _header(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the members that depend on the batch attributes. Cached, because most batches have the same attributes."""
+    """Return the JSON members for the batch attributes. Cached, because most batches have the same attributes."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0
@@ -66,8 +66,7 @@ Keep = Callable[[Record], bool]
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
     """Yield a JSON line per record, in chunks of several lines. Raises DecodeError for invalid records.
 
-    `more` returns further members for a record's line. With `keep`, only the records for which it returns true have a
-    line.
+    `more` returns further JSON members for a record. With `keep`, only records for which it returns true get a line.
     """
     header = _header(file, batch)
     done: int | None = 0

@@ -103,6 +103,6 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """Return a copy of the error that also names the file and the position of the batch."""
+    """Return a copy of an EncodeError that also names the file and the position of the batch."""
     reason = f"{error.reason}; in the batch at byte {position} of {file}"
     return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

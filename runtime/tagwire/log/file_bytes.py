@@ -87,7 +87,7 @@ class FileBytes:
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read `least` or more bytes from `start` on, or all bytes if fewer are left. Raises LogPathError."""
+        """Read at least `least` bytes from `start` on, or all remaining bytes. Raises LogPathError."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
@@ -111,7 +111,7 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return `least` or more bytes of `data` from `start` on, or all bytes if fewer are left. Raises LogPathError."""
+    """Return at least `least` bytes of `data` from `start` on, or all remaining bytes. Raises LogPathError."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 

@@ -21,7 +21,7 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """Base class of the checks for one index file, which get each batch of the segment and collect problems."""
+    """The base class of index checks: it is given each batch of the segment, and collects one index file's problems."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -146,7 +146,7 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the remaining entries, which are all invalid, while the rule has room for problems. Count the others."""
+    """Yield the remaining entries, which are all invalid. Once the rule has no room for problems, only count them."""
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number

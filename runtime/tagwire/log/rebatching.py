@@ -29,7 +29,7 @@ _MESSAGE: Final = 34
 
 
 class BatchSize(NamedTuple):
-    """The maximum size of new batches, which have at least one record. None means no limit."""
+    """The maximum size of new batches; None means no limit. A single larger record still makes a batch."""
 
     bytes: int | None = None
     """The size of the batch before compression, in bytes."""
@@ -59,7 +59,7 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new batches of this size, in the same format, not yet compressed.
 
-    `to` is the format in which the size is measured, if the caller then converts the batches to it. Raises LogError for
+    If the caller then converts the batches, `to` is the new format, in which sizes are measured. Raises LogError for
     records that can't be read.
     """
     group: _Group | None = None
@@ -130,7 +130,7 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Remove the record that `next` returns, because it is in a new batch."""
+        """Remove the record that `next` returns, after it was added to a new batch."""
         self._next = None
         self._left -= 1
 

@@ -53,7 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the JSON differs from the message's own: values are hidden, or `ahead` has the same names."""
+        """Return whether the JSON differs from the message's own, because values are hidden or replaced by `ahead`."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -84,7 +84,7 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """Return the members of a JSON object as indented lines, without the braces and the last line break."""
+    """Return the members of a JSON object as indented lines, without the braces and the final line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
     return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
 

@@ -82,7 +82,7 @@ _WIDTH: Final = 4
 
 
 class _Wrong(NamedTuple):
-    """A wrong checksum: its position in the header, the stated value, and the right value."""
+    """A wrong checksum: its position in the header, the stored value, and the right value."""
 
     at: int
     size: int

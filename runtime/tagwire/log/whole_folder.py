@@ -1,4 +1,4 @@
-"""Write a folder that appears only when it is complete. Every command that writes partitions uses this module.
+"""Write a folder that appears under its name only when it is complete. All commands that write partitions use this.
 
 The folder is filled under a temporary name next to its target, and then renamed. Its files are flushed to disk first,
 because after a power failure, an incomplete partition could otherwise look like a complete one.

@@ -1,6 +1,6 @@
 """The types of array attributes, only for type checkers: annotations of data classes are never evaluated.
 
-Type checkers take a constructor parameter's type from `__set__` of the attribute's type, and the attribute's own type
+Type checkers treat these types as descriptors: a constructor parameter gets its type from `__set__`, and the attribute
 from `__get__`. So the constructor accepts any iterable, and the attribute is a tuple.
 """
 

@@ -1,9 +1,9 @@
 """The base classes of generated data classes.
 
-A data class consists of its declared fields and `unknown_tags`. This module has the methods that depend on nothing
-else: equality, repr, copies, pickling. They ignore slots and constructors that a subclass adds. `Message` adds the
-methods that users call. Its `encode`, `decode` and similar methods are written here for the pure-Python engine; the
-native engine replaces them in each class (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. This module has the methods that need only those:
+equality, repr, copies, pickling. They ignore slots and constructors that a subclass adds. `Message` adds the methods
+that users call. Its `encode`, `decode` and similar methods are written here for the pure-Python engine; the native
+engine replaces them in each class (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Lets type checkers derive constructors from fields. Attributes declared here are not parameters."""
+        """Lets type checkers derive constructors from fields, except the attributes declared here."""
 
 else:
     H = "H"
@@ -481,8 +481,9 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        Versions above `VERSIONS` are extrapolated, because a broker must read the header of a request even if it
-        doesn't know the request's version. Raises UnsupportedVersionError if the message has no header.
+        A version above `VERSIONS` has the header version of the highest known one, because a broker must read a
+        request's header even if it doesn't know the request's version. Raises UnsupportedVersionError if the message
+        has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:

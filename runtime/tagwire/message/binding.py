@@ -1,7 +1,7 @@
 """Class attributes that are computed on first use: the field table, the constructor, and the engine's methods.
 
-Importing a message therefore builds no table and loads no engine. From the first use on, they are ordinary attributes
-of the class. With the native engine, calls of these methods then run no Python code.
+So importing a message builds no table and loads no engine. After the first use, they are ordinary class attributes.
+With the native engine, calls of these methods then run no Python code.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Make the constructor and set it as `__init__`: a native one, or else a function compiled from the field table.
 
-    The function is also used for subclasses, for introspection, and for arguments that the native constructor does not
+    The compiled function also serves subclasses, introspection, and arguments that the native constructor does not
     support.
     """
     owner = _declaring(cls)
@@ -172,7 +172,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class.
 
-    Several threads may do this at once. The class must keep the first codec, whose plans other threads may be using.
+    If several threads get here at once, the class must keep the first codec, because others may already use its plans.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)

@@ -66,11 +66,11 @@ class FieldRow:
     - `name`: the attribute. `spec_name` and `type` are the spec's name and type.
     - `owner`: the class that declares the field.
     - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
-    - `own_default`: the default, or the number of a UUID; `default` is then the UUID itself.
+    - `own_default`: the default as declared. For a UUID, it is an int, and `default` is the UUID itself.
     - `record_formats`: version ranges, each with the format that the field's records have in these versions.
     - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
-    - `struct_versions`: for a shared struct, which has its own versions: the version used in each range of versions.
-    - `framing`: what only fields of record formats have.
+    - `struct_versions`: for a shared struct, which has its own versions: its version for each range of versions.
+    - `framing`: the additional columns of fields in record formats (lengths, counts, checksums, compression).
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.
     - `union`: only one of the fields with the same `union` may be set.
@@ -216,7 +216,7 @@ class FieldRow:
 
 
 class OptionalFields:
-    """The versions of a message that have optional fields by the first draft of KIP-482.
+    """The versions of a message that have optional fields as defined in the first draft of KIP-482.
 
     `length_varint` and `counts_tag` settle two questions that the draft leaves open; see `tagwire.Schema`.
     """
@@ -231,7 +231,7 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """Return the buffer for these optional fields of a struct."""
+        """Return the layout of the buffer that holds these optional fields of a struct."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 
@@ -325,7 +325,7 @@ class _Expansion:
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
 
     def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
-        """Return the unions that have alternatives in this version."""
+        """Return the unions that have at least one alternative in this version."""
         alternatives: dict[str, list[str]] = {}
         for row in cls.FIELDS:
             if row.union and version in row.tagged:

@@ -1,7 +1,7 @@
 """The columns of a field table that only record formats have, and the layout items made from it.
 
-Record formats have no versions, so the version of their layouts is None. A row's `Framing` has what messages don't
-need.
+Record formats have no versions, so the version of their layouts is None. The additional columns of a row are in its
+`Framing`.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 class Framing(FrozenData):
     """How a field of a record format is written. Fields are referred to by attribute names; "" means none.
 
-    `length` and `count` are keys in `LENGTHS`: the encoding of the length before bytes and strings, and of the count
-    before elements. A number may be the length of the field `length_of` (`rest`: of everything that follows), the count
-    of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression` names a field and the
-    group of its bits that selects the codec.
+    `length` and `count` are keys of `LENGTHS`, and give the encoding of the length before bytes and strings, and of the
+    count before array elements. A number field may be the length of the field `length_of` (`rest` means everything that
+    follows), the count of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression`
+    names a field, and the group of its bits that selects the codec.
     """
 
     __slots__ = (
@@ -128,7 +128,7 @@ class Framing(FrozenData):
         self.signed = signed
 
     def given(self) -> list[tuple[str, object]]:
-        """Return the constructor arguments that differ from their defaults."""
+        """Return (name, value) for each constructor argument that differs from its default."""
         plain = Framing()
         return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
 

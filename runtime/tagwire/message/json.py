@@ -158,7 +158,7 @@ def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a primitive value as lossless JSON (a bool, int, string or None). Its wire type need not be known."""
+    """Return a primitive value as lossless JSON (a bool, int, string or None), without knowing its wire type."""
     if value is None or isinstance(value, bool | str):
         return value
     name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
@@ -210,8 +210,8 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in []. Raises EncodeError.
 
-    `version` is the message's version, and `holder` the version of the struct that has the field, which differs for
-    shared structs. Both are None for JSON of no particular version, as in `partial_from_json`.
+    `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
+    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -272,7 +272,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError for a union with several alternatives, or with none although this version has some."""
+        """Raise EncodeError if a union has several alternatives set, or none although this version has any."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

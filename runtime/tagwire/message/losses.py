@@ -66,8 +66,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # The result is one range, because fields, nullability and flexibility have version ranges.
-    # Only a null default in a field that is not nullable can cause two ranges; then use the higher one.
+    # There is normally one such range, because fields, nullability and flexibility have version ranges.
+    # Only a null default in a field that is not nullable can cause two ranges. If so, use the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -99,7 +99,7 @@ class Projection(NamedTuple):
 
 
 def for_version(message: "Message", version: int) -> Projection:
-    """Return a copy with defaults in place of values that `version` can't represent, and the list of these losses.
+    """Return a copy with the default for each value that `version` can't represent, and the list of lost values.
 
     Raises EncodeError for a value that no default can replace: one of the wrong type, or a null whose default is null.
     """

@@ -1,8 +1,9 @@
-"""The base class of generated record formats: a batch, or a message of the older kind, as defined by its spec.
+"""The base class of generated record formats: a batch, or an entry of a message set (magic 0 and 1).
 
-Each format is a class with a single layout, whose attributes are the fields on the wire. Programs don't use these
-classes directly: `tagwire.records` finds formats by name, and makes batches and records of them. Encoding and decoding
-use the native engine's plan of the layout, or the interpreter (docs/records.md says why there are no serializers).
+Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs don't
+use these classes directly: `tagwire.records` finds formats by name, and makes batches and records of them. Encoding and
+decoding use the native engine's plan of the layout, or the interpreter (docs/records.md says why there are no
+serializers).
 """
 
 from __future__ import annotations
@@ -100,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last: another thread would take a preliminary None as the result
+            cls._plan = plan  # set last, because another thread would use a preliminary None as the result
         return cls._plan

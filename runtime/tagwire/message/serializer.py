@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object that values of bytes fields are sliced from."""
+    """Return the bytes to read, and the object from which to slice bytes fields: with `views`, a memoryview."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -68,7 +68,7 @@ class Serializer(Generic[M]):
             cls.write(message, out)
             return bytes(out)
         except WRITE_FAULTS:
-            pass  # call the writer below, outside this handler: the exception may contain a secret
+            pass  # the interpreter runs below, outside this handler, because the exception may contain a secret
         from tagwire.interpreter.writer import encode
 
         return encode(cls.layout(), message)

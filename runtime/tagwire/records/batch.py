@@ -50,10 +50,10 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format; in message set formats, an outermost message with the messages that it wraps.
+    """A batch of any format. In message set formats: one outermost message, including any messages that it wraps.
 
-    Iteration yields `Record`s. An attribute that the format has no field for has Kafka's value for "none": -1, False or
-    None.
+    Iteration yields `Record`s. If the format has no field for an attribute, its value is the one that Kafka uses for
+    "none": -1, False or None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -118,7 +118,7 @@ class RecordBatch:
     def unnamed_attributes(self) -> int:
         """The attribute bits that the format does not name.
 
-        Always 0 for an uncompressed message, whose bits belong to its record.
+        Always 0 for an uncompressed message, because its attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
@@ -235,7 +235,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """A wrapper's first and last offset. In formats with batches, only the first one is valid."""
+        """A wrapper's first and last offset. In formats with batches, both are the base offset."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -263,7 +263,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the producer's timestamps if the batch stores them, even with append time."""
+        """Yield the records with the timestamps stored in them, even if the broker's append time overrides these."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 
@@ -291,7 +291,7 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records and return a `Walk` over them. Not for messages. Raises DecodeError, LimitError."""
+        """Decompress the records of a batch (not a message) and return a `Walk`. Raises DecodeError, LimitError."""
         payload = self._header["payload"]
         pos = self._end - len(payload)
         # A compressed batch without records may have no bytes at all.

@@ -51,7 +51,7 @@ _TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "a
 
 
 class BatchBuilder:
-    """Builds a batch. Properties that the format has no field for must keep their defaults: -1, False or None."""
+    """Builds a batch. Properties for which the format has no field must keep their defaults: -1, False or None."""
 
     __slots__ = (
         "__weakref__",
@@ -257,7 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records and each chunk of `more`. Return the joined results and the count."""
+        """Call `write` for the current records, then for each chunk of `more`. Return the joined bytes and count."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -311,7 +311,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for properties that would silently be lost, because this kind of batch can't store them."""
+        """Raise EncodeError for a property that this kind of batch can't store, and would therefore lose silently."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -428,7 +428,7 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
+        """Call `make` for each record and return the results. Adds the record's index to the path of an EncodeError."""
         made: list[Any] = []
         try:
             for record in records:
@@ -482,7 +482,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Return whether records are written without an attributes byte, by default if no record has attributes."""
+        """Return whether to write records without an attributes byte: by default, if no record has attributes."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

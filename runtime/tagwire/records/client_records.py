@@ -149,7 +149,7 @@ class ProducerRecord(_ClientRecord):
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Raise EncodeError for a null value with `tombstone=False`. Called on use: both can be set at any time."""
+        """Raise EncodeError for a null value with `tombstone=False`. Called late, because both may still change."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -191,7 +191,7 @@ class ProducerRecord(_ClientRecord):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """Encode a value with its key's codec. Bytes, and values of keys without a codec, are returned unchanged."""
+        """Encode a header value with its key's codec. Return bytes, and values of keys without a codec, unchanged."""
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -280,14 +280,14 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return headers of the kind that fits their keys, or the record's format if there are no headers."""
+    """Return `IntHeaders` for int keys and `Headers` for string keys. If there are no headers, the format decides."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
-    """Decode a value with its key's codec. Return the bytes if the key has no codec."""
+    """Decode a header value with the codec of its key. Return the raw bytes if the key has no codec."""
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value

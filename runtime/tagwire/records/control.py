@@ -62,9 +62,9 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: Registry | None = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages for the values; the default is `tagwire_messages`. As in Kafka, a version above the
-    known versions is read as the highest known one. Raises DecodeError for a key that isn't a marker's, and for an
-    invalid value.
+    `registry` has the messages for the values; the default is `tagwire_messages`. As in Kafka, a value with a newer
+    version is read as the highest known version. Raises DecodeError if the key isn't a marker's key, or if the value is
+    invalid.
     """
     key = record.key
     if key is None or len(key) < 4:
@@ -90,7 +90,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a value, which begins with its version. In transaction markers, the message begins after it."""
+    """Decode a marker's value. It begins with a version, which only in transaction markers precedes the message."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -76,7 +76,7 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert as `convert` does, but call `tell` with each loss, so that millions of losses need no memory."""
+    """Convert like `convert`, but pass each loss to `tell` instead of keeping it: there may be millions of losses."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
@@ -141,7 +141,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return unnamed attribute bits and a wrapper's key, or report them as losses if the formats differ."""
+        """Return the unnamed attribute bits and the wrapper's key. If the formats differ, report both as losses."""
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
@@ -151,7 +151,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the batch's highest timestamp if it differs from the records' timestamps.
+        """Return the batch's `max_timestamp` as a builder setting, if it differs from the records' timestamps.
 
         If the target can't store it, return {} and report a loss.
         """
@@ -174,7 +174,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the `ignore_message_attributes` setting for the new batch, if the old batch has that bit."""
+        """Return the new batch's `ignore_message_attributes` setting; empty if either format lacks the bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -185,7 +185,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target has the field or bit `name`. If not, report the value as a loss."""
+        """Return whether `places`, the fields or bits of the target format, has `name`. If not, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places
@@ -198,7 +198,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the offsets and timestamps that the target's header stores in addition to the records' own."""
+        """Return the offsets and timestamps for the header of the target batch, by builder property."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
@@ -215,7 +215,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the last offset, or the last record's offset if the target can't store the batch's last offset."""
+        """Return the batch's last offset, or the last record's offset if the target format can't store the former."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:

@@ -94,7 +94,7 @@ class Format:
 
     @cached_property
     def header_positions(self) -> HeaderPositions:
-        """The positions of the header fields that identify a batch."""
+        """The positions of the header fields that show where a batch begins, such as length and magic byte."""
         return HeaderPositions(self)
 
     @cached_property
@@ -107,12 +107,12 @@ class Format:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """The names of a record's fields and of its named bits."""
+        """The names of all fields and named attribute bits of a record."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
     def header_order(self) -> Order | None:
-        """The order of a record's headers; None if they stay in the order in which they were added."""
+        """The order in which the format sorts a record's headers; None if it keeps their original order."""
         item = next((item for item in self.record.items if item.name == "headers"), None)
         return item.type.order if item is not None and isinstance(item.type, Array) else None
 
@@ -123,7 +123,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of a batch with all its records in a single bytes field, which may still be compressed."""
+        """The layout of a batch with the records, compressed or not, as a single bytes field."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")

@@ -108,7 +108,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Return whether the batch at `pos` is truncated, even if only part of its length is left."""
+        """Return whether the batch at `pos` is truncated. The end may even be inside its length field."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
@@ -116,15 +116,16 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the most likely format of invalid bytes, by magic byte, or else the one with the highest magic."""
+        """Return the likely format of invalid bytes: the one with their magic byte, else the one with the highest."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
     @cached_property
     def quickly(self) -> "BatchReader | None":
-        """The native reader of batches, which applies no limits.
+        """The native reader of v2 batches, which enforces no limits.
 
-        None for lenient sets, for sets without magic 2, and if the native engine can't tell that format from others.
+        None for lenient sets, for sets without magic 2, and if the native engine can't tell magic 2 from the other
+        formats.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick

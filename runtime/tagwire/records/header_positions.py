@@ -143,7 +143,7 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return the batch size in bytes, given the batch length and the position `behind` the length field."""
+        """Return the batch size in bytes, given the value of the length field and `behind`, the position after it."""
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:

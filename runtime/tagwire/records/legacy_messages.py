@@ -72,7 +72,7 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
-    """Return a message as a `Record`. `appended` is the append time to use as its timestamp, if any."""
+    """Return a message as a `Record`. `appended` is the append time, which replaces its timestamp, or None."""
     attributes = header[format.fields["attributes"].name]
     return Record(
         offset,
@@ -139,7 +139,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets, before any record is used, so that errors are raised early."""
+        """Read all messages and return their offsets. This raises any error before a caller gets the first record."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -171,13 +171,13 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Read on with the interpreter, which raises the exact error for a message that the native engine rejected."""
+        """Continue with the interpreter at a message that the native engine rejected, to raise the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield format and header values of each message from `pos` on. `elements` messages come before it."""
+        """Yield the format and header values of each message from `pos` on. `elements` messages precede `pos`."""
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements

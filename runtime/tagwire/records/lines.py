@@ -18,8 +18,8 @@ _AT_ONCE: Final = 1 << 20
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
     """Yield chunks of lines, one line per record, that begin with `header`.
 
-    Return the number of formatted records, or None if all records were formatted. With `is_text`, the fields are
-    separated by tabs, and lines end with `header` and the names of the attributes of batch and record.
+    The generator returns None if it formatted all records, else the number of formatted records. With `is_text`, the
+    fields are separated by tabs, and each line ends with `header` and the names of the batch's and record's attributes.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)

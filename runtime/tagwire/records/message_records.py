@@ -137,8 +137,8 @@ def convert_records(
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
     """Return the formats that `read_batches` must accept in a records field of this format.
 
-    These are all formats that such a field may contain, or with `only`, as for requests, just this one. Raises
-    FormatError.
+    A response may also contain batches of older formats. With `only`, as for requests, no other format is accepted.
+    Raises FormatError.
     """
     if format == "auto":
         return "auto"
@@ -157,7 +157,7 @@ def has_records_field(cls: type[Struct]) -> bool:
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function that maps a field to the format of its records: `format`, or else the one in the spec."""
+    """Return a function from a field's row to the format of its records: `format`, or else the format in the spec."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -200,7 +200,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """Yield each records field that is not null: its path, the structs that contain it, and its row."""
+    """Yield (path, enclosing structs, field table row) for each records field that is not null."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name

@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run until it is full. `kept` has a byte for each record; 0 drops the record."""
+        """Move records to a run until it is full. `kept` has a byte for each record; records with 0 are dropped."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
@@ -66,10 +66,9 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return a batch's records in a form that native code can move; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64 offsets; the records at these offsets get the fact bit IS_LAST. With
+    `lasts` is a buffer of ascending int64 offsets; records with these offsets are marked as IS_LAST in `facts`. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
-    that can't be decompressed or has a wrong record count, so that reading its records as objects raises or reports the
-    error.
+    that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -112,7 +111,7 @@ _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """What a batch needs in addition to its records to be rebuilt exactly."""
+    """The data from which, together with the records, a batch can be rebuilt exactly."""
 
     format: str
     data: bytes
@@ -124,10 +123,10 @@ class BatchHeader(NamedTuple):
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return the header that, with the records, rebuilds this exact batch; None if no header can.
+    """Return the header for rebuilding this batch from its records; None if the exact bytes can't be rebuilt.
 
-    This is tested by rebuilding the batch. The header's `timestamps` are set if the broker replaced the timestamps, or
-    if one is beyond `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises
+    To find out, it rebuilds the batch. The header's `timestamps` are set if the broker replaced the timestamps, or if
+    one is beyond `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises
     DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
@@ -182,6 +181,6 @@ def _refuse(header: BatchHeader, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """Encode records as they would be encoded in `batch`."""
+    """Encode records with the format and bases of `batch`."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

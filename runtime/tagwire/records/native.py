@@ -1,8 +1,8 @@
 """The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
-A `Record` differs from the encoded record: deltas become offsets and timestamps, bits become attributes, headers become
-pairs. `seen` describes a `Record` as a layout. Otherwise, these plans work as for messages. Without the native engine,
-or for a format that it does not support, there are no plans, and the interpreter is used.
+A `Record` differs from an encoded record. It has offsets and timestamps instead of deltas, Python attributes instead of
+bits, and headers as pairs. `seen` describes it as a layout. Otherwise, these plans work as for messages. Without the
+native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the values that the plan for the records takes as input, from `given` or else `header`."""
+        """Return the input values of the plan for the records, each from `given` or else from `header`."""
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
@@ -126,7 +126,7 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of the items that the given items depend on."""
+    """Return the names of the items that hold a condition or a count for one of the given items."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 
@@ -141,7 +141,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return, for the native engine, how `Record` attributes are computed from encoded items."""
+    """Return the rules by which the native engine computes `Record` attributes from encoded items."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -155,7 +155,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Encoded records, and the header values that depend on them."""
+    """Encoded records, with their last offset and highest timestamp for the header."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 
@@ -197,9 +197,9 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 
 
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
-    """Return a native collector that encodes records as they are added, beginning with `first`, or None if it can't.
+    """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    It can only if the bytes don't depend on settings that may still change, and if they decode to equal records.
+    None if the bytes depend on settings that may still change, or if they would not decode to equal records.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

@@ -32,10 +32,10 @@ def open_records(
 ) -> Trace:
     """Add the batches in a message to its trace, below their records fields, and return the trace.
 
-    `message` is the class of the body. `format` is the records' format if the spec names none, or overrides the spec.
-    The value of a records field becomes the batch count. If the last batch of a response is truncated, it is shown as
-    plain bytes. Invalid batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the
-    message is still shown. Raises FormatError for an unknown format.
+    `message` is the class of the body. `format` overrides the records' format that the spec names, if any. The value of
+    a records field becomes the batch count. If the last batch of a response is truncated, it is shown as plain bytes.
+    Invalid batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the message is
+    still shown. Raises FormatError for an unknown format.
     """
     if traced.version is None or traced.version not in message.VERSIONS or not has_records_field(message):
         return traced
@@ -112,7 +112,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Return a batch's error with the path and offset that it has in the message."""
+    """Return a batch's error with its path and offset changed to those within the message."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

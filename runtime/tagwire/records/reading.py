@@ -53,7 +53,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of other formats, not in `formats`, in which a whole valid batch begins at `pos`.
+    """Return the names of all formats outside `formats` in which a complete, valid batch begins at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """
@@ -69,7 +69,7 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message: the bytes would be valid in these formats."""
+    """Return a hint for an error message: that the bytes would be valid in these formats."""
     return f"valid as {' or '.join(names)}: name it with --record-format"
 
 

@@ -14,7 +14,7 @@ except ImportError:  # the installation has no native code
 
 
 class Totals(NamedTuple):
-    """Totals of the records in a batch."""
+    """Totals over a batch's records."""
 
     records: int
     bytes: int
@@ -38,8 +38,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals; None if its records must be read one by one.
 
-    That is necessary without native code, with limits on records, for records whose fields differ from magic 2, and for
-    invalid records (reading them one by one finds the error).
+    None without native code, with limits on records, for records whose fields differ from magic 2, and for invalid
+    records (reading them one by one finds the error).
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -50,7 +50,7 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return a batch's walk, record count, bases, and whether records have attributes, for functions in native code.
+    """Return what native functions need: a batch's walk, record count, bases, and whether records have attributes.
 
     Return None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
     for a batch that can't be decompressed or is too short for its record count (reading its records reports the error).

@@ -16,7 +16,7 @@ def trace_batches(
 ) -> Iterator[Trace]:
     """Yield the trace of each batch in `data`. `format` and `only` are as in `tagwire.records.read_batches`.
 
-    The first invalid batch is the last one, and its trace covers the rest of `data`. Raises FormatError.
+    Stops after the first invalid batch, whose trace covers the rest of `data`. Raises FormatError.
     """
     buf = as_bytes(data)
     formats = format_set(format, only=only)
@@ -37,7 +37,7 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Add to an error a hint that names the formats in which the bytes would be a valid batch, if there are any."""
+    """Append to an error the names of formats in which the bytes would be a valid batch, if there are any."""
     if not names:
         return error
     return DecodeError(

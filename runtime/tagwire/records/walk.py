@@ -134,12 +134,12 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """The base offset, the base timestamp, and whether all records have exactly that timestamp (append time)."""
+        """The base offset, the base timestamp, and whether that timestamp is the append time of all records."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records without the native engine: on the fast path as far as it goes, and then by layout."""
+        """Yield the records without the native engine: on the fast path while it can read them, then by layout."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -159,8 +159,8 @@ class Walk:
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
         """Yield the records from `index` on, read by the layout interpreter.
 
-        `elements` is the number of elements counted so far, or the count in the header. `good` lists the valid array
-        elements in the invalid record, which are not read again.
+        `elements` is the number of elements counted so far, or the count in the header. `good` lists array elements of
+        the invalid record that are already known to be valid, so that they are not read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}

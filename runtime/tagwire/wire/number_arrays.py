@@ -173,7 +173,7 @@ def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
 
 
 def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with int32 lengths at `pos`, as slices of `raw`; return them and the position after."""
+    """Read `count` byte strings with int32 lengths at `pos`; return them (slices of `raw`) and the position after."""
     items = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -243,6 +243,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays, each with `put`. The caller has written their number."""
+    """Append arrays by calling `put(out, array)` for each. The caller has written their count."""
     for value in values:
         put(out, value)

@@ -2,10 +2,10 @@
 
 Arrays are in `number_arrays`, but the functions for their counts are here.
 
-The functions work on `bytes` and a position, or append to a `bytearray`. They check everything that could otherwise go
-wrong unnoticed, and raise `UnreadableBytes` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without a
-position: the serializer then lets the interpreter process the same bytes or value again, to report the position. So
-successful calls need no bookkeeping.
+The functions read from `bytes` at a position, or append to a `bytearray`. They raise `UnreadableBytes` (or
+`struct.error`, `IndexError`, `UnicodeDecodeError` ...) for everything that could otherwise go wrong unnoticed, but
+without a position: the serializer then lets the interpreter process the same bytes or value again, to report the
+position. So successful calls need no bookkeeping.
 
 Strings need no bounds check of their own: a slice past the end is too short, and the next read, or the final comparison
 of the position with the length, fails. This requires that positions only grow: no function here may return a smaller
@@ -82,7 +82,7 @@ def check_null_length(length: int) -> None:
 
 
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
-    """Read the rest of a varint whose first byte is `first` (0x80 or more); return its value and the position after it.
+    """Read the rest of a varint after its byte `first` (0x80 or more). Return its value and the position after it.
 
     Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a long zero would be mistaken
     for null).

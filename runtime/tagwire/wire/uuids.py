@@ -1,7 +1,7 @@
 """UUIDs as defaults, without importing `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a package and a message together, and most programs only read UUIDs from
-bytes, or use none.
+Importing `uuid` takes longer than importing a generated package and one of its messages. Most programs only read UUIDs
+from bytes, or use none.
 """
 
 from __future__ import annotations

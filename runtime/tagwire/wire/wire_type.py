@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow, with a reason, or with the expected type and the value."""
+    """Raised for a value that the type does not allow. Contains a reason, or the expected type and the value."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -108,15 +108,15 @@ class WireType:
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert what `struct` returned, or the bytes after a length, to a value. Raises Deviation."""
+        """Convert the result of `struct.unpack`, or the bytes after a length, to a value. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert raw array elements. `read` is (raw elements, position after them). Called by generated code."""
+        """Convert `read`, a tuple (raw array elements, position after them), to values. Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
-        """Convert a value to the argument for `struct`, or to bytes.
+        """Convert a value to the argument for `struct.pack`, or to bytes.
 
         Raises ValueError (often Unfit), TypeError or KeyError. `struct` pads or truncates bytes to a fixed width, so
         families with fixed-width bytes must reject other lengths here.
