@@ -24,7 +24,7 @@ def a_kind(kind: str) -> str:
 def shown(value: object) -> str:
     """Return a value as text of about 60 characters or less.
 
-    Strings are quoted; bytes are shown by their number and the first of them.
+    Strings are quoted. For bytes, the text consists of their number and the first few of them.
     """
     if value is None or isinstance(value, bool | float):
         return repr(value)
@@ -72,8 +72,8 @@ def encodable(text: str) -> str:
 def printable(text: str, *, keep: str = "") -> str:
     """Return the string with Python escapes for unprintable characters, except the characters in `keep`.
 
-    Unprintable are: control characters (such as ESC, DEL and C1), line breaks, marks that change the text direction,
-    and the bytes of file names that are not UTF-8.
+    Unprintable characters are control characters (such as ESC, DEL and C1), line breaks, marks that change the text
+    direction, and surrogates that stand for invalid UTF-8 in file names.
     """
     if text.isprintable():
         return text

@@ -46,7 +46,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    """Return the cost of a header or body. A value costs less if the previous array element has the same."""
+    """Return the cost of a header or body. A value costs less if it repeats the previous array element's value."""
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
     for node in part.walk():

@@ -6,7 +6,7 @@ layouts by hand; generated classes derive theirs from field tables with versions
 
     structs    structs with their items and tag sections
     types      item types that have their own length or contain other types
-    parts      the parts that contain no other type
+    parts      types that contain no other type, and what record formats add
 """
 
 from tagwire.layout.parts import (

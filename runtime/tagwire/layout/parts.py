@@ -61,8 +61,9 @@ class FrozenData:
 class LengthCode(FrozenData):
     """The encoding of a length or a count.
 
-    `code` is the `struct` code of a fixed width, or "" for a varint of the kind `zigzag`. `bias` is added on the wire:
-    a compact length is n + 1, so that 0 means null. `null` is the wire value of null, or None if there is no null.
+    `code` is the format character of the `struct` module for a fixed-width number, or "" for a varint, which is zig-zag
+    if `zigzag` is set. `bias` is added on the wire: a compact length is n + 1, so that 0 means null. `null` is the wire
+    value of null, or None if null is not allowed.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -272,7 +273,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes compressed by a codec, which the bit group `bits` of the item `field` selects. Its first value means none.
+    """Bytes compressed by a codec. The bit group `bits` of the item `field` gives its number; 0 means no compression.
 
     The compressed bytes are either an array that fills its extent, or a value with its own length that contains a
     sequence of structs of the same format.

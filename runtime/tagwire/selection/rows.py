@@ -152,7 +152,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return the new value with tuples instead of the lists that `_thawed` has copied."""
+    """Return the new value, with the lists that `_thawed` made converted back to tuples."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -277,7 +277,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. A struct is compared with the input, because it may be modified in place."""
+    """Return whether a value is unchanged. A struct is compared with the input: the user may have modified it."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

@@ -119,7 +119,7 @@ cdef class Sources:
             raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # so that encoding fails for invalid UTF-8
+            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which fail to encode
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):

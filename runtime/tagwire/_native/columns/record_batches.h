@@ -24,7 +24,7 @@ struct tw_sink {
 
 /* Reads batch headers and records. If the sink of a field has a slot N, the number is stored in `slots[N]`; for a
  * string or bytes, the size is stored there, and the address in `spans[N]`. `r.known` has the registers (see
- * framing.h). In formats that mark tombstones with a bit, `flag` is that bit of the last record. */
+ * framing.h). In formats that mark tombstones with a bit, `flag` is that bit of the most recently read record. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -37,7 +37,7 @@ typedef struct {
 /* A column with the same value for all records of a batch. The value is `number`, or, if `slot` is not -1, the bits
  * `mask` of that slot (all bits if `mask` is 0), shifted right by `shift`. For bits with named values, `words` converts
  * the value to an index into the column's dictionary. The column gets null if the value is -1 and `null_number` is set,
- * or if the slot `test` is not -1 and lacks a bit of `needed` or has a bit of `unless`. */
+ * or if there is a slot `test` (not -1) that lacks a bit of `needed` or has a bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -66,8 +66,8 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number that records take from their batch header: it is copied from the slot `slot` of the header to the register
- * `place` of the record plan. */
+/* A number from the batch header that is needed to decode records: it is copied from the header's slot `slot` to the
+ * record plan's register `place`. */
 typedef struct {
     int32_t place, slot;
 } tw_input;

@@ -1,7 +1,7 @@
 """A mock peer: a server for tests with scripted answers, made from the messages of any protocol.
 
     MockPeer(registry)                    a peer; the default is Kafka's messages
-    peer.on(MetadataRequest).reply(...)   answers requests with a message, a function, or one of a list
+    peer.on(MetadataRequest).reply(...)   answer requests with a message, a function's result, or a list in turn
     Reply(message, delay=1, cut_at=7)     an answer with injected faults
     with peer.running() as address        run on a socket, in its own thread
     async with peer.serving() as address  run on a socket, in the running event loop

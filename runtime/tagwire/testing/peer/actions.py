@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Send(NamedTuple):
-    """Send these bytes at once, in a write of their own."""
+    """Send these bytes immediately, in a separate write."""
 
     data: bytes
 

@@ -44,7 +44,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # `error` has this exception too, and is handled below
+        with suppress(UnusableConnectionError):  # the exception is also in `error`, which is handled below
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -92,7 +92,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions for this answer, and for answers that were held back until it (`Reply.behind`)."""
+        """Return the actions for this answer, and for held answers that were waiting for it (`Reply.behind`)."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

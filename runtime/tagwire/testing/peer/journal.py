@@ -58,7 +58,7 @@ class Received:
 
 
 class Problem(NamedTuple):
-    """An error that a callback raised, or one that kept the peer from answering, so that it closed the connection."""
+    """An error that a callback raised, or that kept the peer from answering and made it close the connection."""
 
     text: str
     connection: int
@@ -148,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback and return its exception, or None, so that the connection can continue."""
+    """Call a callback. Return its exception, or None, instead of raising it, so that the connection can continue."""
     try:
         if callback is not None:
             callback(value)
