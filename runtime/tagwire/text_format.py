@@ -65,7 +65,7 @@ def _shown_bytes(view: memoryview) -> str:
 
 
 def encodable(text: str) -> str:
-    """Replace characters that UTF-8 can't encode with `?`. File names and JSON may contain lone surrogates."""
+    """Replace with `?` all characters that UTF-8 can't encode. File names and JSON may contain lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -163,7 +163,7 @@ class Spans:
         return len(self) - 1
 
     def set(self, row: int, **changes: int) -> None:
-        """Change some columns of a row."""
+        """Change the given columns of a row."""
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:

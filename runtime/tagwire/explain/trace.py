@@ -211,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message natively. Return False if Python must do it instead, as after an error in lenient mode."""
+        """Trace a message natively. Return False if Python must do so, as after an error when reading leniently."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

@@ -30,7 +30,7 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """Return how the protocol of a registry announces versions; None if it has no request for them."""
+    """Return the `Announcement` for a registry's protocol; None if the protocol has no request for versions."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 

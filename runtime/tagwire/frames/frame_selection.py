@@ -32,7 +32,7 @@ _HEADER = "header."
 class _FrameSelection:
     """The base class of RequestSelection and ResponseSelection.
 
-    With `sized`, frames begin with an int32 size, which is kept correct.
+    With `sized`, frames begin with an int32 size, which `rewrite` updates.
     """
 
     def __init__(

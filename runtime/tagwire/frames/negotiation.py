@@ -54,7 +54,7 @@ def negotiate(message: "type[Message] | Message", peer: Any) -> int:
 
 
 def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
-    """Like `negotiate`, but `theirs` is the peer's version range for this API."""
+    """Return the version that `negotiate` chooses. `theirs` is the peer's version range for this API."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs

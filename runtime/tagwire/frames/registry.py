@@ -90,7 +90,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         If `header` is given, its fields and unknown tags are kept; missing API key and version come from the message.
         `correlation_id` and `client_id` are header fields, which may be given with or without `header`; their defaults
-        are 0 and null. Raises EncodeError, also if the header has another API key, version or correlation ID.
+        are 0 and null. Raises EncodeError for an invalid value, and for a header with another API key, version or
+        correlation ID.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
         if plan is not None:

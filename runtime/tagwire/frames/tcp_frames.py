@@ -141,7 +141,7 @@ class _Search:
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """Return where the first complete frame begins, or None. No more data can confirm it."""
+        """End the search. Return the position of the first complete frame, though it is unconfirmed, or None."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:

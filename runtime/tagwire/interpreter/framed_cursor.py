@@ -29,7 +29,7 @@ Scopes = tuple[dict[str, Any], ...]
 
 
 class FramedCursor(LayoutCursor):
-    """A reader of bytes that an enclosing length limits, a checksum covers, or a codec has compressed."""
+    """A reader of bytes that may be limited by an enclosing length, covered by a checksum, or compressed."""
 
     compressed_at: int | None = None
     """The start of the compressed bytes that are being read, or None outside compressed bytes."""
@@ -175,7 +175,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ compressed bytes
 
     def codec(self, packing: Compression, scopes: Scopes) -> str:
-        """Return the name of the codec, or `none`."""
+        """Return the name of the codec that an earlier item selects, or `none`."""
         return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
 
     @contextmanager

@@ -81,7 +81,7 @@ class TagSectionReader(RuledCursor):
         return tag
 
     def tagged_field(self, fields: TagFields, tag: int, size: int, start: int, scopes: Scopes) -> None:
-        """Read the value of a tagged field, whose tag and size begin at `start` and have been read."""
+        """Read the value of a tagged field. The caller has read its tag and size, which begin at `start`."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
             self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)

@@ -102,7 +102,7 @@ class KeyedState:
     """The last value of every key in a coordinator's log. Entries must be added in log order.
 
     The entries of a transaction take effect at its commit marker; an abort marker discards them. A committed entry does
-    not replace a value with a higher offset, which was written outside the transaction before the marker.
+    not replace a value with a higher offset: that value was written later, outside the transaction.
     """
 
     def __init__(self) -> None:

@@ -79,7 +79,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems, and one more for each rule that exceeded its room, with the number of the rest."""
+        """Return the kept problems. For each rule that has more, add one that gives the number of the others."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -117,8 +117,8 @@ class SumCheck:
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether the length and the checksum fit a batch of one of these formats at a position.
 
-        `header` contains the bytes at that position. Doesn't create an error, because crafted bytes can make every
-        position a candidate.
+        `header` contains the bytes at that position. Returns a bool instead of raising an error, which would be slow:
+        crafted bytes can make every position a candidate.
         """
         left = len(self._data) - position
         for each in formats:

@@ -1,7 +1,7 @@
 """Class attributes that are computed on first use: the field table, the constructor, and the engine's methods.
 
-So importing a message builds no table and loads no engine. After the first use, they are ordinary class attributes.
-With the native engine, calls of these methods then run no Python code.
+This way, importing a message builds no table and loads no engine. After the first use, they are ordinary class
+attributes. With the native engine, calls of these methods then run no Python code.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # another thread set it, or it is handwritten and called this one through `super`
+        if "__init__" in vars(owner):  # another thread set it, or a handwritten one called this one
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:

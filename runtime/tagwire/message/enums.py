@@ -35,7 +35,7 @@ class _Members(dict[int, "Register"]):
 
 
 class EnumType(IntegerType):
-    """An integer type whose values are enum members. Equal if base type and enum are the same."""
+    """An integer type whose values are enum members. Types with the same base type and enum are equal."""
 
     __slots__ = ("base", "enum", "is_closed", "members", "numbers")
     is_raw = False

@@ -213,7 +213,7 @@ class RecordBatch:
 
     @property
     def count(self) -> int | None:
-        """The number of records that the header gives; None in formats whose header has no count."""
+        """The number of records according to the header; None in formats whose header has no count."""
         return self._format.role(self._header, "count") if "count" in self._format.fields else None
 
     @property

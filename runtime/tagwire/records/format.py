@@ -170,7 +170,7 @@ class Format:
         return encode(self.header, header) if plan is None else plan.encode(header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of the header field with this role, or `none` if the format has no such field."""
+        """Return the value of the header field with this role, or the argument `none` if there is no such field."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 

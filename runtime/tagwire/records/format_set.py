@@ -146,7 +146,7 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """A regular expression for the places where a batch may begin, by offset (below 2^56), length and magic byte.
+        """A regular expression that matches the offset (below 2^56), length and magic byte at the start of a batch.
 
         None if the length is not at byte 8 in every format.
         """

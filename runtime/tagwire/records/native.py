@@ -126,7 +126,7 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of the items that hold a condition or a count for one of the given items."""
+    """Return the names of the items on which the given items' conditions and counts depend."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 

@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. Source: KIP-87; in other formats, a null value marks a delete."""
+"""Decide which records compaction keeps. A tombstone bit (KIP-87) marks a delete, or else a null value does."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

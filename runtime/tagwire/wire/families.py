@@ -3,7 +3,7 @@
 A family is a subclass of `WireType`. A type is an instance of its family, and a row of the table in
 `tagwire.wire.types`.
 
-Importing a message loads this module, so modules that are rarely needed are imported where they are used.
+Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def fixed_array(name: str) -> FixedArray:
 # Arrays of other types than numbers, for generated serializers. One call reads or writes all elements.
 #
 # Readers take the number of elements, and return the elements and the position after them.
-# As in `scalars`, errors have no position, and no function returns a smaller position than it was given.
+# As in `scalars`, errors contain no position, and no function moves the position backwards.
 
 T = TypeVar("T")
 

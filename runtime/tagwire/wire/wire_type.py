@@ -3,7 +3,7 @@
 A type handles everything that depends on its family: bytes, JSON, defaults in specs, Arrow columns, samples and
 Hypothesis strategies. `WireType` has the default behavior.
 
-Importing a message loads this module, so modules that are rarely needed are imported where they are used.
+Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """
 
 from __future__ import annotations

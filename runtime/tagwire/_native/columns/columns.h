@@ -1,10 +1,10 @@
 /* Growable Arrow columns: rows are appended, and a rejected row is removed again.
  *
- * A frame owns a table of columns, each before its children, and their buffers. Columns that always have the same
- * number of values form a level: level 0 has one value per row, and each list column adds a level for its elements. The
- * caller reserves memory for a level with tw_reserve, and then writes each value at its index in the level. Only levels
- * have a length, so a row can be removed by reading the offsets of lists and strings. Validity bitmaps start with all
- * bits set, so only nulls have to change them.
+ * A frame owns a table of columns, in which each column precedes its children, and the columns' buffers. Columns that
+ * always have the same number of values form a level: level 0 has one value per row, and each list column adds a level
+ * for its elements. The caller reserves memory for a level with tw_reserve, and then writes each value at its index in
+ * the level. Only levels have a length, so a row can be removed by reading the offsets of lists and strings. Validity
+ * bitmaps start with all bits set, so only nulls have to change them.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
  */

@@ -99,7 +99,7 @@ typedef struct {
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* positions at which the bytes at `data` end, and at which reading stops */
+    int64_t size, end;       /* `size`: position where the bytes at `data` end; `end`: position where reading stops */
     int64_t position;        /* position of the open batch, or of the next batch if none is open */
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
