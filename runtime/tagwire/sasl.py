@@ -40,7 +40,7 @@ class Login:
     def step(self, received: bytes = b"") -> bytes | None:
         """Return the next bytes to send, given the peer's last response; None when the login is complete.
 
-        Raises SaslError, also if the peer fails to prove that it knows the password.
+        Raises SaslError if the login fails, or if the peer does not prove that it knows the password.
         """
         try:
             if self._has_begun:

@@ -12,7 +12,7 @@ class ColumnError(TagwireError):
 
 
 def in_row(error: E, row: int) -> E:
-    """Add a row number to an error's message, and as its attribute `row`. Return the error."""
+    """Add a row number to an error's message, and store it in the attribute `row`. Return the error."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error

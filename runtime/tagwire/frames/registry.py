@@ -116,8 +116,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        Doesn't check that the class has this version. Raises DecodeError, also if the package's request header does not
-        begin with API key and version.
+        Doesn't check that the class has this version. Raises DecodeError for an unreadable frame, and for a package
+        whose request header does not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:

@@ -38,7 +38,7 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts the requests without a response by correlation ID; `ResponseHeaders` shares it.
+    `waiting` has the number of requests without a response for each correlation ID. `ResponseHeaders` shares it.
     """
 
     width: Final = 12

@@ -41,7 +41,7 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position, or inside compressed data, at the start of that data."""
+        """Raise a DecodeError at the current position. Inside compressed data, it is the start of that data."""
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)

@@ -258,7 +258,7 @@ class Bits(FrozenData):
 
 
 def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
-    """Return the meaning of each bit group in `number`, by the group's name."""
+    """Return a dict from the name of each bit group to its meaning in `number`."""
     return {group.name: group.meaning(number) for group in groups}
 
 

@@ -215,7 +215,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 of a version and a message to JSON. Like clients, read an unknown higher version as the highest."""
+    """Decode a version and a message from base64 to JSON. Like clients, read a newer version as the highest known."""
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

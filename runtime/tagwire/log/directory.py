@@ -35,7 +35,7 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError.
 
-    Hidden folders are skipped unless they are named like a partition, because they are still being written. Links to
+    Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
     folders that are searched anyway are skipped, so that no partition is found twice.
     """
     return map(Partition, partition_folders(path))

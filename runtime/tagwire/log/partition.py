@@ -284,7 +284,7 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. If it fails or `is_suspect(result)`, and the folder has changed, read it again.
+    """Return `read(partition)`. Read again if it fails or `is_suspect(result)`, and the folder has changed meanwhile.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
     its files. Raises LogError, LogPathError.

@@ -50,7 +50,7 @@ Tell = Callable[[int], None]
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Check a single segment and its indexes, without the rest of the partition. Arguments as in `verify_partition`."""
+    """Check a segment and its indexes, without the rest of the partition. For arguments, see `verify_partition`."""
     rules = BatchRules([])
     yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 

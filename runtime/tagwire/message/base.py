@@ -298,7 +298,7 @@ def decoded(message: type[M], version: int, data: bytes) -> M:
 
 
 def owned(value: Any) -> Any:
-    """Return `value` with memoryviews replaced by bytes, because memoryviews can't be copied or pickled."""
+    """Return `value` with memoryviews converted to bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
@@ -397,7 +397,8 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        If the version lacks an ignorable field, its value is dropped, or raises EncodeError with `on_loss="error"`.
+        If the version lacks an ignorable field, the field's value is dropped; with `on_loss="error"`, it raises
+        EncodeError.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with
@@ -461,7 +462,7 @@ class Message(Struct, Generic[H]):
     ) -> Frame[M, H]:
         """Decode this request, or this response to a request of `version`, from a frame without its size.
 
-        Raises DecodeError, also if the frame belongs to another request.
+        Raises DecodeError for invalid bytes, and for a frame that belongs to another request.
         """
         from importlib import import_module
 

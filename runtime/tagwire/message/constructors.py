@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return a parameter's annotation, given the attribute's: any iterable if that is an array."""
+    """Return a parameter's annotation, given the annotation of its attribute. For an array, it is any iterable."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")

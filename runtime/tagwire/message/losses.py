@@ -63,7 +63,7 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, or `NONE`; for a class, all versions."""
+    """Return the versions that represent `message` without loss or error, perhaps `NONE`; for a class, all versions."""
     if isinstance(message, type):
         return message.VERSIONS
     # There is normally one such range, because fields, nullability and flexibility have version ranges.

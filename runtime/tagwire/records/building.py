@@ -201,7 +201,7 @@ class BatchBuilder:
 
     @property
     def size(self) -> int:
-        """The exact size in bytes of the batch so far, before compression; compare it with `batch.size` limits.
+        """The exact size in bytes of the batch so far, before compression, to compare with a producer's `batch.size`.
 
         If the data can't be compressed, the final size can be slightly larger. Computing the size takes as long as
         `build`, except for v2 batches whose records were all added by `append` with the native engine. Raises

@@ -101,7 +101,7 @@ class Headers:
         return list(dict.fromkeys(key for key, _ in self))
 
     def as_bytes(self, encoding: str | None = None) -> bytes:
-        """Return the headers as bytes, by default the original bytes if no header was added.
+        """Return the headers as bytes: the original bytes, unless a header was added.
 
         With `encoding`, the headers are encoded in that format. Raises EncodeError if it can't represent them.
         """

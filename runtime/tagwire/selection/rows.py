@@ -147,7 +147,7 @@ def misfit(result: Any, width: int) -> str:
 
 
 def _thawed(value: Any) -> Any:
-    """Return a value in which lists are replaced by copies, which the caller may modify."""
+    """Return a value in which all lists are copies, which the caller may modify."""
     return list(map(_thawed, value)) if type(value) is list else value
 
 

@@ -20,7 +20,7 @@ def as_bytes(data: Any) -> bytes:
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
     """Return `data` as bytes, and as a memoryview of single bytes.
 
-    If `data` is not contiguous, the memoryview is of the copy.
+    If `data` is not contiguous, it is copied, and the memoryview is a view of the copy.
     """
     view = view_of(data)
     buf = _bytes_of(view)

@@ -1,6 +1,6 @@
 """Decode invalid UTF-8 as Java does, for lenient decoding.
 
-Java's decoder and Python's `errors="replace"` replace the same byte sequences by U+FFFD, with one exception: for a
+Java's decoder and Python's `errors="replace"` replace the same byte sequences with U+FFFD, with one exception: for a
 UTF-16 surrogate in three bytes (ED A0..BF ..), Java writes one U+FFFD, Python up to three.
 """
 

@@ -73,7 +73,7 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type, made on first use, which takes about 50 us."""
+    """Return the reader and writer for arrays of a number type. They are made on first use, in about 50 us."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]

@@ -1,8 +1,8 @@
 """Construct, compare and copy objects of data classes, and write their `repr`. None of this needs a plan.
 
-`Struct` defines these methods in Python. `tagwire.message.binding` replaces each of them by a native method when it is
-first used. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the object's
-class. If C can't use the slots of that class directly, the native method calls the Python method.
+`Struct` defines these methods in Python. `tagwire.message.binding` replaces each of them with a native method when it
+is first used. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
+object's class. If C can't use the slots of that class directly, the native method calls the Python method.
 """
 
 cdef extern from "engine/data_class.h":

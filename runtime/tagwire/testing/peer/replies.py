@@ -33,7 +33,7 @@ _PAUSE: Final = 0.005
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    Without a message and `raw`, no bytes are sent, as Kafka sends no answer to a ProduceRequest with acks 0.
+    Without `message` and `raw`, no bytes are sent, just as Kafka does not answer a ProduceRequest with acks=0.
     """
 
     message: Message | None = None
