@@ -148,7 +148,7 @@ class MessageIndex:
     def releases(self, name: str) -> dict[int, Spans]:
         """Return, for each version of a message, the releases that have this version: see `tagwire.frames.releases`.
 
-        Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
+        The result is empty if the package's specs do not come from releases. Raises UnknownMessageError.
         """
         from tagwire.frames.releases import parse_releases
 

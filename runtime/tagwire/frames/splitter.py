@@ -51,7 +51,7 @@ class FrameSplitter:
         return (self._size() or 0).to_bytes(_SIZE_WIDTH, "big") + self._started.getvalue() + self._buffer
 
     def feed(self, data: Any) -> None:
-        """Add bytes of the stream: any bytes-like object, of any length."""
+        """Add the next bytes of the stream, as a bytes-like object of any length."""
         if self._started is None or not self._missing:
             self._buffer += data if type(data) is bytes else view_of(data).cast("B")
             return

@@ -74,7 +74,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # A length may count its own bytes, too: store only the length of the item `kind.of`.
+            # A length may include its own bytes. Store only the length of the item `kind.of`.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
@@ -197,7 +197,7 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # not restored after an error: its report needs the inner position
+        self.buf, self.raw, self.end = outside  # not restored after an error, which reports the inner position
         self.pos, self.compressed_at = end, None
 
 

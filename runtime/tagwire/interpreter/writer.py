@@ -184,7 +184,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        self.fail(reason)  # raise here: the exception caught above may contain a secret, and would become the context
+        self.fail(reason)  # not in the handler: the caught exception may contain a secret, and would become the context
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:

@@ -77,7 +77,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """Apply a PartitionChangeRecord: null fields are unchanged, and a leader begins a new leader epoch."""
+        """Apply a PartitionChangeRecord: null fields change nothing, and a leader increments the leader epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:

@@ -300,7 +300,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """The losses of a field, such as `records[].headers[]`, for one reason: their number, and the first of them."""
+    """The losses of a field, such as `records[].headers[]`, for one reason: how many there are, and the first one."""
 
     path: str
     reason: str

@@ -187,7 +187,7 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare for testing many positions that have no batch: find wrong checksums quickly from now on."""
+        """Detect wrong checksums by a faster method from now on, because many positions without a batch are tested."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property

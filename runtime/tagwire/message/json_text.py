@@ -100,7 +100,7 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = "the JSON is nested more deeply than any message"
     except ValueError:  # a number with more digits than Python's limit
         reason = "the JSON has a number of more digits than any field"
-    _refuse(cls, version, reason)  # raise here: the exceptions caught above contain the input
+    _refuse(cls, version, reason)  # not in the handlers: the caught exceptions contain the input
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

@@ -150,7 +150,7 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records: with the fields of magic 2, and an attributes byte in each record."""
+        """Whether native code can move records, which must have the fields of magic 2 and an attributes byte."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

@@ -116,7 +116,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the likely format of invalid bytes: the one with their magic byte, else the one with the highest."""
+        """Return the likely format of invalid bytes: by their magic byte, or else the format with the highest magic."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 

@@ -163,7 +163,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the batch length: the number of bytes that follow it."""
+    """Return whether an item is the batch length, which counts the bytes that follow it."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

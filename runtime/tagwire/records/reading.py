@@ -69,7 +69,7 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message: that the bytes would be valid in these formats."""
+    """Return a hint for an error message, saying that the bytes would be valid in these formats."""
     return f"valid as {' or '.join(names)}: name it with --record-format"
 
 

@@ -177,7 +177,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def refuse_other_count(self, count: int, new: Any) -> None:
-        """Raise EncodeError unless `new` has a value for each element, because other elements can't be created."""
+        """Raise EncodeError unless `new` has a value for each element: elements can't be added or removed here."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
@@ -259,7 +259,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return the new value of a field that is not in the input: its default, changed by a row's new values."""
+        """Return the new value of a field that is not in the input: its default, with a row's new values applied."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:

@@ -101,7 +101,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the last ratio plus a margin: too small a buffer costs a second attempt
+    ratio = 4.0  # the last ratio plus a margin, because too small a buffer costs a second try
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:

@@ -15,8 +15,8 @@ typedef struct {
     PyObject *rows;  /* list of all rows so far, including the current row */
     PyObject *row;   /* the current row, a tuple borrowed from `rows`; NULL outside of rows */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for each column: the list of the array that is being read, if the column's
-                                       * values are in an array inside the row; otherwise NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column whose values are in an array inside the row: the list for
+                                       * the array that is being read; otherwise NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;

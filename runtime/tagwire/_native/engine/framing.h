@@ -69,7 +69,7 @@ struct tw_framing {
     uint8_t ordered;      /* for arrays whose elements must ascend: the `last` register of the elements */
     uint8_t sum;          /* register that holds the checksum of all bytes from this field on */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
-    int8_t place;         /* for lengths and checksums: the index among those of the struct; otherwise -1 */
+    int8_t place;         /* for lengths and checksums: this field's index among them; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* `place` of the length that measures only this field, or -1 */
     int8_t covered;       /* `place` of the checksum that covers all bytes from this field on, or -1 */

@@ -103,7 +103,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs, each with one size check. Fields with an entry in `apart` don't join."""
+    """Join adjacent fixed-width fields into runs, each with one size check. Fields set in `apart` are not joined."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):
