@@ -64,7 +64,7 @@ _METADATA = _frame(
 
 
 def encode_record(message: Message, version: int) -> bytes:
-    """Encode a message as a record of its log. Raises EncodeError for an invalid value, or if it is not a record."""
+    """Encode a message as a record of its log. Raises EncodeError for a message that is invalid or not a record."""
     body = message.encode(version)
     if message.KIND == "coordinator-key":
         return encode(_KEY, {"record_type": message.API_KEY}) + body

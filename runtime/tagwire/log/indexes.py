@@ -128,7 +128,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which a reader finds the batch with this offset: 0 if it is below all entries."""
+        """Return a position from which a reader finds the batch with this offset; 0 for an offset below all entries."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 

@@ -207,7 +207,7 @@ class Struct(Declarations):
         from copy import deepcopy
 
         memo.setdefault(id(NO_TAGS), NO_TAGS)  # deepcopy can't copy NO_TAGS, which is immutable anyway
-        made = memo[id(self)] = self.__new__(type(self))  # store it before copying the fields, which may contain it
+        made = memo[id(self)] = self.__new__(type(self))  # stored first, because its fields may contain the object
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made

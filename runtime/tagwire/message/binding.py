@@ -142,7 +142,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # another thread set it, or a handwritten one called this one
+        if "__init__" in vars(owner):  # set by another thread, or handwritten and calling `super().__init__`
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:

@@ -76,8 +76,8 @@ class _ClientRecord:
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
         """Return the last value of a key; None if the key is absent.
 
-        `deserializer` decodes the bytes; by default, the key's codec does, if it has one. Raises DecodeError for bytes
-        that the codec can't decode.
+        `deserializer` decodes the value. The default is the key's codec; without one, the raw bytes are returned.
+        Raises DecodeError for bytes that the codec can't decode.
         """
         if isinstance(self._headers, IntHeaders):
             value = self._headers.get(key) if isinstance(key, int) else None
@@ -167,9 +167,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """Set a header. An int key replaces the key's old value; a string key adds one more header.
 
-        `serializer` encodes the value; by default, the key's codec does, if it has one. Raises EncodeError if the
-        result is not bytes, for an int key outside int32, and for a key that the proposal reserves (unless
-        `allow_reserved` is true).
+        `serializer` encodes the value. The default is the key's codec; without one, the value must be bytes. Raises
+        EncodeError if the result is not bytes, for an int key outside int32, and for a key that the proposal reserves
+        (unless `allow_reserved` is true).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):

@@ -155,8 +155,8 @@ def _is_plain(batch: RecordBatch) -> bool:
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
     """Rebuild a batch from its header and records.
 
-    Raises DecodeError if the checksum does not match or the header is invalid, EncodeError if the records differ in
-    number or size or the format can't represent them, and FormatError.
+    Raises DecodeError for an invalid header or a wrong checksum, EncodeError for records that have another number or
+    size than the original ones or that the format can't represent, and FormatError for an unknown format.
     """
     found = list(records)
     if header.timestamps is not None:

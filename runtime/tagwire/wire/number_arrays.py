@@ -81,7 +81,7 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of other types than numbers, for generated serializers. One call reads or writes all elements.
+# Arrays of types other than numbers, for generated serializers. One call reads or writes all elements.
 #
 # Readers take the number of elements, and return the elements and the position after them.
 # As in `scalars`, errors contain no position, and no function moves the position backwards.

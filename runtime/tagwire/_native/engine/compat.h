@@ -48,8 +48,8 @@
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. Returns
- * 0 also for large ints if converting them is slow in this version of Python. */
+/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. Also
+ * returns 0 for large ints if converting them is slow in this version of Python. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))

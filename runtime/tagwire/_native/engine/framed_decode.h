@@ -11,7 +11,7 @@
 #include "engine/decode.h"
 #include "engine/number_reading.h"
 
-/* Defined in framing.pxi. These functions set an exception if they fail. */
+/* The next two functions are defined in framing.pxi. They set an exception if they fail. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
 PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 

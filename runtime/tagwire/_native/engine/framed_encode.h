@@ -10,7 +10,7 @@
 #include "engine/encode.h"
 #include "engine/framed_numbers.h"
 
-/* Defined in framing.pxi. These functions set an exception if they fail. */
+/* The next three functions are defined in framing.pxi. They set an exception if they fail. */
 PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);

@@ -107,8 +107,8 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the total encoded size of a struct's int32 arrays, minus one short length for each array, which looks_width
- * includes; -1 if a slower check is needed. */
+/* Return the total encoded size of a struct's int32 arrays, without one short length for each array, because
+ * looks_width includes these lengths. Return -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;

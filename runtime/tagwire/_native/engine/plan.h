@@ -83,7 +83,7 @@ struct tw_fresh {
 };
 
 /* The fields that measure.h distinguishes: int16, int32 and int64; arrays of int32; other fixed-width values, strings
- * and bytes; all others. TW_LOOK_WAYS is the number of these groups. */
+ * and bytes; all other fields. TW_LOOK_WAYS is the number of these groups. */
 enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_ONCE, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
 
 typedef struct {

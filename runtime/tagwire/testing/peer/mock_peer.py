@@ -212,14 +212,17 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no such request was received. Raises AssertionError, which lists those that were."""
+        """Assert that no request equal to the message, or no request of the class, was received.
+
+        Raises AssertionError, which lists the received requests.
+        """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that such requests were received in this order, perhaps with other requests in between.
+        """Assert that these messages, or requests of these classes, were received in this order.
 
-        Raises AssertionError.
+        Other requests may come in between. Raises AssertionError.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
