@@ -160,7 +160,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response that already has an API key, from JSON lines, keeps it.
+    Requests must come before their responses. A response from JSON lines that already has an API key keeps it.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:

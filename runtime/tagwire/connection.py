@@ -108,7 +108,7 @@ class Done(NamedTuple):
 
 
 class _Side:
-    """The receiving half of client and server. It splits incoming bytes into frames until a frame is unreadable."""
+    """The receiving half of client and server. It splits incoming bytes into frames, until a frame is unreadable."""
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
@@ -409,7 +409,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pause in seconds after each failed attempt, `seconds` in total. The last one is 0: don't try again."""
+    """Yield the seconds to wait after each failed attempt, `seconds` in total. The final 0 means not to try again."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

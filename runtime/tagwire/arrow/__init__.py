@@ -110,7 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and the array of each row's version, or None if all rows have the same version."""
+    """Return (possible versions, array of each row's version). The array is None if all rows have the same version."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

@@ -52,7 +52,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """Return the name of an Arrow type, given its format string in the C data interface, or the string if unknown."""
+    """Return the name of the Arrow type with this C data interface format, or the format itself if it is unknown."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
@@ -132,7 +132,7 @@ ERROR: Final = Column(
 
 
 def with_error(value: Column) -> Column:
-    """Return a struct column of a value and an error, of which one is set. For a null in the input, neither is set."""
+    """Return a struct column with a value and an error: one of them is set, or neither for a null in the input."""
     return Column("", "+s", children=(value, ERROR))
 
 

@@ -74,9 +74,9 @@ def _without_indexes(path: str) -> str:
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """Return the documentation of a generated class and its fields, by path without indexes; empty for other layouts.
+    """Return a dict from paths without indexes to the documentation of a generated class and its fields.
 
-    The message's own documentation is under the empty path.
+    The message's own documentation is under the empty path. For other layouts, the dict is empty.
     """
     if struct is None:
         return {}

@@ -123,7 +123,7 @@ class Node:
 
     @property
     def unpacked(self) -> bytes | None:
-        """The decompressed bytes of a compressed node, else None. The offsets of its children refer to them."""
+        """The decompressed bytes of a compressed node, else None. The children's offsets refer to these bytes."""
         return self._spans.unpacked.get(self._row)
 
     @property

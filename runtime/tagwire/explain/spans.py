@@ -90,7 +90,7 @@ class SpanKind:
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the span kinds; the native engine refers to them by their index in this list. See spans.h."""
+    """Return the list of span kinds. The native engine refers to a kind by its index in this list (see spans.h)."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -192,7 +192,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Return spans that consist of one span of unread bytes, with `what` shown as its type."""
+        """Return the spans of unread bytes: a single span, with `what` shown as its type."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -290,7 +290,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen these spans, outermost first, which the native engine left open at an error."""
+        """Reopen the spans that the native engine left open at an error, given outermost first."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

@@ -171,7 +171,7 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selected fields of responses: see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead, which is
+    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. It is
     detected as in `Registry.decode_response`.
     """
 

@@ -17,7 +17,7 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Strings and bytes become empty. With `same_length`, they become as many "x" or zero bytes as the value had.
+    Strings and bytes become empty. With `same_length`, they become "x" characters or zero bytes of the same length.
     """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:

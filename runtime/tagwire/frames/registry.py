@@ -396,7 +396,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame:
-        """Decode a message that follows its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
+        """Decode a message preceded by its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
         `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
         version, as in Kafka's consumer. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.

@@ -187,7 +187,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Yield every message that decodes to the last byte without a header."""
+        """Yield every message that, read without a header, decodes to the last byte."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
@@ -240,7 +240,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield each group of versions that decode the bytes to equal values, and a trace in the highest of them."""
+        """Yield each group of versions that decode the bytes to equal values, with a trace in the highest of them."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

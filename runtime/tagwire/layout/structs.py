@@ -256,7 +256,7 @@ class StructLayout(FrozenData):
         return (*self.fields, *self.missing)
 
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
-        """Return whether a path of names and indexes leads to a sensitive field, or into one.
+        """Return whether a path of names and indexes leads to a sensitive field, or to something inside one.
 
         With `around`, also return True for a struct that has a sensitive field: a value of the wrong type in place of
         the struct may be a misplaced secret.

@@ -125,7 +125,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the epochs that start below all later ones. In a valid checkpoint, all epochs do."""
+    """Return the epochs that start at a lower offset than all later epochs. In a valid checkpoint, all epochs do."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:

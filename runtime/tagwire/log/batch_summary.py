@@ -126,7 +126,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return a producer's transactions with an abort marker in the next segment. The first may begin before it."""
+        """Return a producer's transactions with an abort marker in the next segment. The first may begin earlier."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans

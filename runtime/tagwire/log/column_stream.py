@@ -376,7 +376,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear", because Python must read the next batch, or at the end "full" or "done"."""
+        """Return "unclear", so that Python reads the next batch, or "full" or "done" at the end."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

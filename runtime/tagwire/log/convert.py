@@ -248,7 +248,7 @@ class _Segments:
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Return the files to copy unchanged: those that don't depend on the format, and producer snapshots if valid."""
+    """Return the files to copy unchanged: those that don't depend on the format, and still valid producer snapshots."""
     found = []
     for path in partition.each_file():
         name = log_file(path)

@@ -67,7 +67,8 @@ def _range(batch: Any) -> Range:
 def merged(ranges: list[Range], start: int) -> list[Range]:
     """Resolve overlaps between ranges, join adjacent equal ranges, and drop the finished offsets below `start`.
 
-    Where ranges overlap, the one with the higher delivery count wins; if they are equal, the one with the higher state.
+    Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
+    higher state wins.
     """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []

@@ -81,7 +81,7 @@ def _all(record: Record) -> bool:
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
-    """Join lines into chunks of about 1 MiB. If `lines` raises DecodeError, yield the lines before it first."""
+    """Join lines into chunks of about 1 MiB. If `lines` raises DecodeError, first yield the lines before the error."""
     part: list[str] = []
     size = 0
     try:

@@ -89,7 +89,7 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an entry number that may be negative to a nonnegative one. Raises IndexError."""
+        """Convert an entry number, which may be negative like a list index, to a nonnegative one. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:

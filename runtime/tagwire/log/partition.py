@@ -54,7 +54,7 @@ class Partition:
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
-        """Return the segments of an earlier listing that have disappeared, but that Kafka would not delete.
+        """Return the segments that have disappeared since an earlier listing although Kafka would not delete them.
 
         Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
         those right after it.
@@ -131,7 +131,7 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, from the one that contains `start_offset` (or else the next one) on.
+        """Yield the batches of all segments, starting with the one that contains `start_offset`, or else the next one.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
         end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError.
@@ -171,7 +171,7 @@ class Partition:
                     raise
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """Yield (segment, is_first) for the segments from the one that may contain `offset` on.
+        """Yield (segment, is_first) for the segment that may contain `offset`, and for all later segments.
 
         Only the first of them must be searched for the offset.
         """

@@ -143,13 +143,13 @@ class Scan:
             position += batch.size
 
     def ends_at(self, position: int) -> bool:
-        """Return whether the data ends at a position, because only zeros follow in the file, or nothing."""
+        """Return whether the data ends at a position, because the file ends there or only zeros follow."""
         if self.data[position : position + _HEAD].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """Return the position of the first byte that is not zero, from `position` on."""
+        """Return the position of the first nonzero byte at or after `position`."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):

@@ -140,7 +140,7 @@ class Segment:
     # ------------------------------------------------------------ index files
 
     def beside(self, kind: str) -> Path | None:
-        """Return the path of the segment's file of a kind (index, timeindex, txnindex or snapshot) if it exists."""
+        """Return the path of the segment's `kind` of file (index, timeindex, txnindex or snapshot) if it exists."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None

@@ -155,7 +155,7 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
-    """Report TWL223 if the transaction index does not contain a transaction that is aborted by this batch."""
+    """Report TWL223 if this batch aborts a transaction that is missing from the transaction index."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield Problem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
@@ -205,7 +205,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check that reads a file and finds no problems, unless `read` raises an error."""
+    """Return a check that only reads a file: it finds no problem unless `read` raises an error."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

@@ -335,7 +335,7 @@ class Message(Struct, Generic[H]):
 
     `Message[H]` tells type checkers the class of its header. It is Any for a message without a header.
 
-    All methods with a version raise UnsupportedVersionError if it is not in `VERSIONS`.
+    All methods that take a version raise UnsupportedVersionError if the version is not in `VERSIONS`.
     """
 
     __slots__ = ()

@@ -28,7 +28,7 @@ def class_about(cls: type) -> str:
 
 
 def with_fields(cls: type, text: str) -> str:
-    """Return the docstring of a data class with the documentation of its fields after the first paragraph."""
+    """Return the docstring of a data class, with its fields' documentation inserted after the first paragraph."""
     from inspect import cleandoc
     from textwrap import fill
 

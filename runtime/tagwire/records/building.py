@@ -482,7 +482,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Return whether to write records without an attributes byte. By default, yes if no record has attributes."""
+        """Return whether to write records without an attributes byte. The default is true if no record has any."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

@@ -139,7 +139,7 @@ class Headers:
 
 
 class IntHeaders(Mapping[int, bytes | None]):
-    """Headers with int32 keys, one value each, in ascending order as unsigned numbers. Lookups accept unsigned keys.
+    """Headers with one value for each int32 key, ordered by key as an unsigned number. Lookups accept unsigned keys.
 
     The object is immutable. To change the headers of a record, use `ProducerRecord.set_header`.
     """
@@ -210,5 +210,5 @@ DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowEr
 
 
 def range_of(key: int) -> KeyRange | None:
-    """Return the reserved range that contains an unsigned key; None if there is none, or without the drafts package."""
+    """Return the reserved range that contains an unsigned key; None if no range does, or without the drafts package."""
     return next((each for each in reserved_keys() if key in each), None)

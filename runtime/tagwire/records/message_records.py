@@ -179,7 +179,10 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Return `formats_by_row` for a version (None: the latest). Raises TagwireError if no format is known."""
+    """Return the function that `formats_by_row` makes for a version (None means the latest).
+
+    Raises TagwireError if no format is known.
+    """
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)

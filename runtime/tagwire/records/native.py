@@ -176,7 +176,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine. There must be at least one: empty batches have other headers."""
+    """Encode records with the native engine. There must be at least one: an empty batch has a different header."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED

@@ -83,7 +83,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that count."""
+        """Return the record count in the header, or None. Raises DecodeError if the batch is too small for it."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None

@@ -208,7 +208,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* read only now: the comparison may have changed the slot */
+        PyObject *value = TW_SLOT(object, f->slot); /* read now, because the comparison may have changed the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
