@@ -27,7 +27,7 @@ cdef class Conversion:
         """Store the input and the options in `d`. Return an object that owns the memory to which `d` points."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert the rows from `row[0]` on. Return 0, or a row's error code with the row's number in `row[0]`."""
+        """Convert the rows from number `row[0]` on. Return 0, or a row's error code with its number in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
         """Convert a row with the interpreter, because the C loop rejected it. Raises the interpreter's errors."""

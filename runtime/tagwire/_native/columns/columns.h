@@ -60,7 +60,7 @@ typedef struct {
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */
-    int64_t size, room;  /* the used and the allocated size of `data`, in bytes */
+    int64_t size, room;  /* `size`: bytes used in `data`; `room`: bytes allocated */
     int64_t nulls;       /* number of nulls; counted when the frame is completed */
 } tw_buffers;
 

@@ -82,8 +82,8 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset is not above the last offset of the previous batch. It may be corrupt, because
- * no checksum covers base offsets. */
+/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may
+ * be corrupt, because no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);

@@ -82,7 +82,7 @@ typedef struct {
     int32_t tombstone;       /* column that shows whether a record is a tombstone, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
-    int32_t is_message;      /* whether a batch is a single message, as in magic 0 and 1; it may be a wrapper */
+    int32_t is_message;      /* whether a batch is a single message (perhaps a wrapper), as in magic 0 and 1 */
     int32_t leaves_wrappers; /* whether Python must decompress wrappers even if only headers are read */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
@@ -114,7 +114,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* whether Python must handle a batch whose base offset isn't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* a frame's row limit, its byte limit, and its current bytes */
+    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes; `bytes`: its current size */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # set if an element contains the array, so that copying the element copied the array
+    found = memo.get(id(array))  # set if copying an element that contains the array has already copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

@@ -18,7 +18,8 @@ int tw_has_unknown_names(PyObject *names, PyObject *values);
 /* A gap for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
-    int64_t at, covered, size; /* offset of the gap, offset of the first checksummed byte, size of the measured field */
+    /* `at`: offset of the gap; `covered`: offset of the first checksummed byte; `size`: size of the measured field */
+    int64_t at, covered, size;
     int gap;
 } tw_mark;
 
@@ -227,8 +228,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from its end to `p`. If that number needs
- * more or fewer bytes than the gap has, move the bytes after the gap. Return their new end. */
+/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from the end of the gap to `p`. If that
+ * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of these bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);

@@ -7,7 +7,7 @@
 
 typedef struct {
     uint8_t *data;
-    size_t size, room; /* number of bytes written, number of bytes allocated */
+    size_t size, room; /* `size`: number of bytes written; `room`: number of bytes allocated */
     int failed;        /* whether memory has run out */
 } tw_output;
 
