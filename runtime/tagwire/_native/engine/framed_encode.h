@@ -229,7 +229,7 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
 }
 
 /* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from the end of the gap to `p`. If that
- * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of these bytes. */
+ * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of the bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
