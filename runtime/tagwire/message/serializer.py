@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object from which to slice bytes fields: with `views`, a memoryview."""
+    """Return the bytes to read, and the object of which bytes fields are slices (with `views`, a memoryview)."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

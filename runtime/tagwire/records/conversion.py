@@ -198,7 +198,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the offsets and timestamps for the header of the target batch, by builder property."""
+        """Return the builder arguments that set the offsets and timestamps in the header of the new batch."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}

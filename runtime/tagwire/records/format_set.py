@@ -108,7 +108,7 @@ class FormatSet:
         return found
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
-        """Return whether the batch at `pos` is truncated. The end may even be inside its length field."""
+        """Return whether the batch at `pos` is truncated, possibly even within its length field."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT

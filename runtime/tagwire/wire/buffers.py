@@ -1,4 +1,4 @@
-"""Convert input of any bytes-like type to `bytes`, which are the fastest to index and slice, and to memoryviews.
+"""Convert input of any bytes-like type to `bytes` (the fastest type to index and slice) and to memoryviews.
 
 An object's buffer is requested only once, and kept as long as a reader uses it. A second request might return other
 bytes: a bytearray can be resized in between, and a class with `__buffer__` can return anything.

@@ -109,7 +109,7 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return (data, highest, is_unsure). `highest` has the highest value written relative to each input.
+        """Return (data, highest, is_unsure). For each input, `highest` has the highest number relative to it.
 
         If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """

@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records and, for each input, the highest value of the numbers written relative to it."""
+        """Return the encoded records and, for each input such as the base offset, the highest number relative to it."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
