@@ -4,7 +4,7 @@
 
 The records of the topic are heartbeats in version 4. `report/by_hour` counts them by hour and group, `report/invalid`
 has the records that can't be decoded, with the reason, and `report/day.svg` shows the counts. FORMAT is the format of
-the tables: `parquet`, or `delta` or `iceberg` if their packages are on Spark's class path.
+the tables: `parquet`, or another one that Spark can write to a path, such as `delta`.
 """
 
 import sys
