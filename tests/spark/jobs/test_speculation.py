@@ -1,0 +1,143 @@
+"""Run a read and a write with speculation, on two workers with different host names, as Spark requires.
+
+The first attempt of one task stops halfway, until a second attempt of the task has finished.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import pyspark
+import pytest
+import spark_session
+
+from tagwire import log
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address"),
+]
+
+HOSTS = ("127.0.0.1", "127.0.0.2")
+SETTINGS = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.executor.memory": "512m",
+    "spark.driver.bindAddress": HOSTS[0],
+    "spark.driver.host": HOSTS[0],
+    "spark.ui.enabled": "false",
+}
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession, functions as F
+from tagwire_spark import spark_conf
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.target import log_target
+from tagwire_spark.sources.log import LogReader, LogSource
+
+folder = Path(sys.argv[1])
+
+def wait_if_first(name):
+    '''In the first attempt, wait until the second one has finished, for at most five minutes.'''
+    try:
+        (folder / f"{name}.first").touch(exist_ok=False)
+    except FileExistsError:
+        return
+    end = time.monotonic() + 300
+    while not (folder / f"{name}.second").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+
+class Writer(LogWriter):
+    def write(self, iterator):
+        batches = list(iterator)
+        is_slow = any(0 in batch.column("offset").to_pylist() for batch in batches)
+        staged = super().write(halves(batches, "write") if is_slow else iter(batches))
+        if is_slow:
+            (folder / "write.second").touch()
+        return staged
+
+class Reader(LogReader):
+    def read(self, partition):
+        is_slow = partition.value[0].file.endswith(f"/{0:020}.log")
+        yield from halves(super().read(partition), "read") if is_slow else super().read(partition)
+        if is_slow:
+            (folder / "read.second").touch()
+
+def halves(batches, name):
+    for batch in batches:
+        yield batch.slice(0, batch.num_rows // 2)
+        wait_if_first(name)
+        yield batch.slice(batch.num_rows // 2)
+
+class Source(LogSource):
+    @classmethod
+    def name(cls):
+        return "kafka_log_slow"
+    def reader(self, schema):
+        return Reader(log_query(self.options), schema, schema.names)
+    def writer(self, schema, overwrite):
+        return Writer(log_target(self.options), overwrite=overwrite)
+
+spark = SparkSession.builder.config(map=spark_conf()).getOrCreate()
+spark.dataSource.register(Source)
+columns = "'t' AS topic", "0 AS partition", "id AS offset", "repeat('v', 50) AS value"
+rows = spark.range(0, 4000, 1, 4).selectExpr(*columns)
+rows.write.format("kafka_log_slow").mode("append").save(str(folder / "logs"))
+found = spark.read.format("kafka_log_slow").option("minPartitions", 4).load(str(folder / "logs"))
+assert sorted(row.offset for row in found.select("offset").collect()) == [*range(4000)]
+spark.stop()
+"""
+
+
+@contextmanager
+def started(log_file: Path, service: str, *arguments: str) -> Iterator[str]:
+    """Run the master or a worker of a standalone cluster during the block, and yield the master's URL."""
+    spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+    command = [spark_class, f"org.apache.spark.deploy.{service}", *arguments, "--webui-port", "0"]
+    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}
+    with log_file.open("w") as output, subprocess.Popen(command, stderr=output, env=environment) as process:
+        try:
+            end = monotonic() + 120
+            while (found := re.search(r"(?:aster at|with master) (spark://\S+)", log_file.read_text())) is None:
+                assert monotonic() < end and process.poll() is None, log_file.read_text()[-2000:]
+                sleep(0.2)
+            yield found[1]
+        finally:
+            process.terminate()
+
+
+def test_second_attempts_neither_lose_nor_repeat_rows(tmp_path: Path) -> None:
+    if spark_session.missing():
+        pytest.skip(spark_session.missing())
+    program, path = tmp_path / "program.py", [each for each in sys.path if each]
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOSTS[0]}
+    environment["PYTHONPATH"] = os.pathsep.join(path)
+    command = [str(Path(sys.executable).with_name("spark-submit"))]
+    command += [part for pair in SETTINGS.items() for part in ("--conf", "=".join(pair))]
+    with ExitStack() as stack:
+        master = ("master.Master", "--host", HOSTS[0], "--port", "0")
+        url = stack.enter_context(started(tmp_path / "master.log", *master))
+        for host in HOSTS:
+            worker = ("worker.Worker", "--host", host, "-c", "1", "-m", "600m", "-d", str(tmp_path / "work"), url)
+            stack.enter_context(started(tmp_path / f"{host}.log", *worker))
+        command += ["--master", url, str(program), str(tmp_path)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=600, check=False, env=environment, cwd=tmp_path
+        )
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
+    offsets = [record.offset for batch in log.read(tmp_path / "logs" / "t-0") for record in batch]
+    assert offsets == [*range(4000)]
+    assert {each.name for each in (tmp_path / "logs").iterdir()} == {"t-0", "_SUCCESS"}
+    for name in ("read", "write"):
+        assert (tmp_path / f"{name}.second").exists()
