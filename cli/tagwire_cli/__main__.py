@@ -2,9 +2,8 @@
 
 import io
 import sys
-from typing import Final
 
-_EXTRAS: Final = {
+_EXTRAS = {
     "black": "generate",
     "jinja2": "generate",
     "jsonschema": "generate",
@@ -17,7 +16,18 @@ _EXTRAS: Final = {
 
 
 def main() -> None:
-    """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data) or 2 (usage error)."""
+    """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data) or 2 (usage error).
+
+    Ctrl-C exits with 1, as in click, even while modules are still being imported.
+    """
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nAborted!\n")
+        sys.exit(1)
+
+
+def _run() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click just for this: that would double the run time
         from importlib.metadata import version
 

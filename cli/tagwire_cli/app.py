@@ -11,7 +11,7 @@ import click
 
 from tagwire.errors import TagwireError
 from tagwire.text_format import printable
-from tagwire_cli.command_table import CommandTable
+from tagwire_cli.command_table import DOCUMENTATION, CommandTable
 from tagwire_cli.output.echo import PREFERENCES, say_error
 from tagwire_cli.paths import UnreadableFileError
 from tagwire_cli.sections import SECTIONS
@@ -47,6 +47,7 @@ class _Commands(CommandTable):
     cls=_Commands,
     sections={section.title: section.commands for section in SECTIONS},
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Documentation: {DOCUMENTATION}",
 )
 @click.option("-C", "folder", metavar="DIR", help="Run in this directory.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors: no notes, no progress.")
@@ -60,7 +61,7 @@ class _Commands(CommandTable):
 )
 @click.version_option(None, "-V", "--version", package_name="tagwire")
 def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
-    """Generate versioned serializer classes from JSON message specs.
+    """Explain, decode and encode Kafka's messages and logs, or messages of your own protocol.
 
     Data is written to standard output, everything else to standard error.
 
@@ -79,11 +80,11 @@ def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
 
     \b
     Examples:
-      tagwire init pings          start a protocol of your own
-      tagwire generate            write the classes of this project's specs
-      tagwire generate --check    only report whether they are up to date
-      tagwire validate my_specs   check specs against the rules
-      tagwire rule TW608          explain a rule
+      tagwire explain 000d00050000000100016300      print each byte of a request with its meaning
+      tagwire decode --capture traffic.pcap         print captured requests and responses as JSON
+      tagwire log dump orders-0 | head              print the records of a partition
+      tagwire init pings                            create a protocol in the current folder
+      tagwire generate                              write the Python classes of its messages
     """
     PREFERENCES.quiet, PREFERENCES.verbose, PREFERENCES.color = quiet, verbose, color
     if folder is not None:

@@ -9,6 +9,7 @@ but they would change how all other help is printed.
 """
 
 import importlib
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,6 +17,12 @@ import click
 
 from tagwire.text_format import suggestion
 from tagwire_cli.output.exit_status import epilog
+
+DOCUMENTATION: Final = "https://github.com/tagwire/tagwire/tree/main/docs"
+"""The URL of the documentation, as in pyproject.toml. Reading it from the metadata would slow down every command."""
+
+_PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
+"""The folder of a page that a command's help mentions."""
 
 _WHOLE: Final = 1000
 """Greater than the length of any summary, because click truncates summaries to this length."""
@@ -40,6 +47,7 @@ class CommandTable(click.Group):
             return None
         command = importlib.import_module(self.table[cmd_name]).command
         assert isinstance(command, click.Command)
+        command.help = _PAGE.sub(f"{DOCUMENTATION}/", command.help or "")
         if not isinstance(command, CommandTable):
             path = cmd_name if ctx.parent is None else f"{ctx.info_name} {cmd_name}"
             command.epilog = epilog(path)

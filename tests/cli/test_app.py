@@ -16,7 +16,7 @@ HEAVY = ("black", "jinja2", "jsonschema", "lark", "rich", "tagwire_messages")
 def listed(text: str) -> list[str]:
     """Return the commands listed in a help text."""
     rows = text.partition("Show this message and exit.\n")[2].splitlines()
-    return [row.split()[0] for row in rows if row.startswith("  ") and row[2] != " "]
+    return [row.split()[0] for row in rows if row.startswith("  ") and row[2] != " " and not row.endswith("docs")]
 
 
 def test_help_names_every_command_in_sections() -> None:
@@ -101,6 +101,19 @@ def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "tagwire: yaml is not installed; install it with: pip install 'tagwire[mock]'\n"
+
+
+def test_ctrl_c_while_modules_are_imported_has_no_traceback() -> None:
+    script = """
+import sys
+class Interrupted:
+    def __getattr__(self, name): raise KeyboardInterrupt
+sys.modules["tagwire_cli.app"] = Interrupted()
+from tagwire_cli.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "\nAborted!\n")
 
 
 def test_python_m_is_the_same_command() -> None:

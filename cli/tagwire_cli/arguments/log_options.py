@@ -31,7 +31,7 @@ def format_option(function: F) -> F:
             show_default=True,
             metavar="NAME",
             type=FormatName(is_read=True),
-            help="The format of batches with its magic byte; others are detected. See docs/records.md.",
+            help="The format of batches with its magic byte; others are detected.",
         )(_with_formats(function))
     )
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "--keep-going", is_flag=True, help="Print unreadable frames as raw bytes and continue; exit with 1 at the end."
 )
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
-@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; see docs/decoding.md.")
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts.")
 @click.option(
     "--style",
     type=click.Choice(["lossless", "kafka"]),

@@ -14,7 +14,7 @@ from tagwire_cli.output.echo import say
 @click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--no-headers", is_flag=True, help="Create messages without RequestHeader and ResponseHeader.")
 def command(name: str, folder: Path, no_headers: bool) -> None:
-    """Create a project for your own protocol in FOLDER (default: the current folder).
+    """Create a project for your own protocol in the current folder, or in FOLDER.
 
     NAME is the package to create, such as `pings`. The command writes specs of a
     first request, its response and their headers; the generated package; golden
@@ -24,8 +24,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
 
     \b
     Examples:
-      tagwire init pings
-      tagwire init pings protocols/pings --no-headers
+      tagwire init pings                    write the files into the current folder
+      tagwire init pings protocols/pings    write them into protocols/pings
+      tagwire init pings --no-headers
     """
     from tagwire_generator.editing.new_project import HOOKS, NewProjectError, new_project
 

@@ -1,4 +1,5 @@
 import re
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from click.testing import CliRunner
 from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
+from tagwire_cli.command_table import DOCUMENTATION
 from tagwire_cli.commands.spark import SPARK_COMMANDS
 from tagwire_cli.output.exit_status import FINE, FOUND, USAGE
 
@@ -58,6 +60,13 @@ def test_documentation_runs_each_command(name: str) -> None:
 
 def test_every_row_is_of_a_command() -> None:
     assert set(FOUND) <= set(COMMAND_PATHS)
+
+
+def test_pages_are_shown_with_the_url_of_the_documentation() -> None:
+    url = metadata("tagwire").get_all("Project-URL", [])
+    assert f"Documentation, {DOCUMENTATION}" in url and f"Documentation: {DOCUMENTATION}" in text_of("")
+    for name in ["log", "spark", *COMMAND_PATHS]:
+        assert not re.search(r"(?<!main/)docs/[\w-]+\.md", text_of(name)), name
 
 
 @pytest.mark.parametrize("words", [[], ["decode"], ["log"], ["log", "dump"]])

@@ -41,7 +41,7 @@ from tagwire_cli.paths import InputPath
     help="The format of records in messages; default: the spec's.",
 )
 @only_format_option
-@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; see docs/decoding.md.")
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts.")
 @show_sensitive_option
 @limit_option
 @package_option

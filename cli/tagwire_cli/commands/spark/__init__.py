@@ -41,8 +41,12 @@ def command() -> None:
 
     The folders that a job reads and writes must be mounted on the driver and on all
     workers. It also reads URLs, such as s3://bucket/kafka. Under spark-submit, its
-    settings apply, and --master and --remote are not needed. docs/spark-jobs.md describes
-    what jobs cost.
+    settings apply, and --master and --remote are not needed. docs/spark-jobs.md
+    describes what jobs cost.
+
+    In your own Spark programs, spark.read.format("kafka_log") reads logs, and
+    spark.read.format("kafka_rpc") reads captured traffic. All of this requires the
+    extra spark: pip install 'tagwire[spark]'.
 
     \b
     Examples:
