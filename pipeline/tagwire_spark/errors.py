@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
+from tagwire.extras import MissingExtraError
 from tagwire.log import LogPathError
 from tagwire.log.errors import LogReadError
 from tagwire.text_format import encodable
@@ -37,6 +38,7 @@ CONDITIONS: Final = {
     "MALFORMED_KAFKA_MESSAGE": "22023",
     "MALFORMED_KAFKA_RECORD": "22023",
     "MALFORMED_LOG_EXPORT": "22023",
+    "MISSING_LIBRARY": "0A000",
     "NOT_NULL_ASSERT_VIOLATION": "42000",
     "SPARK_FAILED": "XX000",
     "UNENCODABLE_KAFKA_MESSAGE": "22023",
@@ -89,6 +91,8 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
     condition = malformed
     if isinstance(error, LogReadError):
         return unreadable(f"{error}", error.errno)
+    if isinstance(error, MissingExtraError):
+        return PipelineError("MISSING_LIBRARY", f"{error} on the driver and all workers.")
     if isinstance(error, UnsupportedVersionError):
         condition = "UNSUPPORTED_KAFKA_MESSAGE_VERSION"
     elif isinstance(error, LogPathError):

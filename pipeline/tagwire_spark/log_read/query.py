@@ -43,10 +43,12 @@ _OF_BROKERS: Final = re.compile(
 )
 """Options with which Spark's Kafka source connects to brokers."""
 _INSTEAD: Final = {
+    "topic": "Unknown option 'topic'; did you mean 'subscribe'?",
+    "topics": "Unknown option 'topics'; did you mean 'subscribe'?",
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options of Spark's Kafka source that are rejected, with an error that suggests a replacement."""
+"""Options that users may expect from Spark's Kafka source, with an error that suggests a replacement."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}

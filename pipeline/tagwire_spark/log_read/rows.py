@@ -11,17 +11,20 @@ import pyarrow as pa
 import pyarrow.compute
 from pyspark.sql.types import StructType
 
+from tagwire.captures import capture_kind
+from tagwire.errors import TagwireError
 from tagwire.log.batch_rules import OUT_OF_ORDER
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import Damage, Found
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.files.byte_stream import first_bytes
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_requested, next_offset, split_pieces
 from tagwire_spark.log_read.column_table import (
@@ -91,9 +94,18 @@ def rows_of_task(
         try:
             with begun_scan(split, query) as begun:
                 yield from rows.of_split(number, *begun)
-        except (LogError, LogPathError, PipelineError) as error:
-            refused(refusal(error, "MALFORMED_KAFKA_LOG"), split)
+        except TagwireError as error:
+            refused(_as_capture(error, split, query) or refusal(error, "MALFORMED_KAFKA_LOG"), split)
     yield from rows.rest()
+
+
+def _as_capture(error: TagwireError, split: Split, query: LogQuery) -> PipelineError | None:
+    """Return the error to raise instead of `error` if the file is a capture; otherwise None."""
+    if not isinstance(error, LogError) or split.start:
+        return None
+    kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
+    text = f"{split.file}: {kind}, not a log segment; use format kafka_rpc."
+    return PipelineError("MALFORMED_KAFKA_LOG", text) if kind else None
 
 
 def check_number(partition: int, where: str) -> None:

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
-from tagwire.log import LogPathError
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
@@ -145,7 +145,7 @@ class RpcReader(DataSourceReader):
         if partition.value is not None:
             try:
                 yield from under_names(_batches(*_named(partition), self.query, self.columns), self.names)
-            except LogPathError as error:
+            except TagwireError as error:
                 raise refusal(error) from None
 
 

@@ -63,6 +63,7 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"subscribe": "a", "assign": '{"a": [0]}'}, "Options assign and subscribe can't be combined"),
     ({"subscribe": "a", "subscribePattern": "a"}, "Options subscribe and subscribePattern can't be combined"),
     ({"maxRecordsPerPartition": 10}, "use maxSplitBytes"),
+    ({"topic": "a"}, "Unknown option 'topic'; did you mean 'subscribe'"),
     ({"limits": "ratio=5"}, "limits: expected name=number.*decompression_ratio.*got 'ratio=5'"),
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),

@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 import pyarrow as pa
+from network_packets import Segment, pcap
 from pyarrow import parquet
 from pyspark.sql.types import StructType
+from written_logs import arrow_rows
 
 import tagwire_messages as messages
+from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.sources.rpc import RpcReader, full_schema, rpc_query
 
@@ -121,3 +125,28 @@ def test_times_and_numbers_that_are_right(tmp_path: Path) -> None:
     facts = {"timestamp": 1_700_000_000_000.5, "api_key": "12", "api_version": 4.0}
     [row] = read(lines(tmp_path / "a.jsonl", {"dir": "resp", "hex": ANSWER.hex(), **facts}), mode="FAILFAST")
     assert (row["apiKey"], row["apiVersion"], row["responseTime"].microsecond) == (12, 4, 500)
+
+
+CAPTURES = {
+    "network capture": pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)]),
+    "captured frames": json.dumps({"dir": "req", "hex": ASK.hex()}).encode(),
+}
+
+
+@pytest.mark.parametrize("kind", CAPTURES)
+def test_a_capture_read_as_a_log(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "a").write_bytes(CAPTURES[kind])
+    with pytest.raises(PipelineError, match=rf"^\[MALFORMED_KAFKA_LOG\] .*a: {kind}, not .* use format kafka_rpc"):
+        list(arrow_rows(tmp_path / "a"))
+
+
+def test_a_missing_library_has_a_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.pcap").write_bytes(CAPTURES["network capture"])
+    monkeypatch.setitem(sys.modules, "dpkt", None)
+    with pytest.raises(PipelineError, match=r"^\[MISSING_LIBRARY\] dpkt is not installed; .*'tagwire\[pcap\]'"):
+        read(tmp_path / "a.pcap")
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(build([Record(0, 1, None, b"x")], "v2", compression="lz4").encode())
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    with pytest.raises(PipelineError, match=r"^\[MISSING_LIBRARY\] "):
+        list(arrow_rows(tmp_path / "t-0"))
