@@ -143,7 +143,7 @@ _SEVERITIES: Final = {
 _REWORDED: Final = (
     (r"the field was added to this version", "{fields} added"),
     (r"the field was removed from this version", "{fields} removed"),
-    (r"the field was (\S+) and is now (\S+)", "{fields} renamed from {0} to {1}"),
+    (r"the field was renamed from (\S+) to (\S+)", "{fields} renamed from {0} to {1}"),
     (r"the struct was (\S+) and is now (\S+)", "the struct of {paths} was renamed from {0} to {1}"),
     (r"the message was (\S+) and is now (\S+); add \S+ to aliases", "the message was renamed from {0} to {1}"),
     (r"the (default|type) was (\S+) and is now (\S+)", "the {0} of {paths} changed from {1} to {2}"),
