@@ -21,6 +21,13 @@ def given_name(text: str) -> str:
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
+def note_terminal() -> None:
+    """If standard input is a terminal, print that the command waits for it, unless --quiet is given."""
+    is_quiet = click.get_current_context().find_root().params.get("quiet")
+    if sys.stdin is not None and sys.stdin.isatty() and not is_quiet:
+        click.echo("Reading from the terminal; press Ctrl-D at the end.", err=True)
+
+
 class UnreadableFileError(TagwireError):
     """Raised for a file or folder that is missing or can't be opened: a usage error (exit status 2)."""
 
@@ -73,6 +80,7 @@ class InputPath(click.Path):
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which is deleted when the command ends."""
+        note_terminal()
         folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
         folder.mkdir()
         path = folder / self.stdin_name

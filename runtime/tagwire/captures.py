@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 __all__ = [
+    "UNKNOWN_API",
     "CaptureError",
     "CapturedFrame",
     "capture_kind",
@@ -50,6 +51,8 @@ __all__ = [
     "read",
     "unzipped",
 ]
+
+UNKNOWN_API: Final = "the request of this response was not captured, so its API is unknown"
 
 _GZIP: Final = b"\x1f\x8b"
 _INVALID_GZIP: Final = (EOFError, OSError, zlib.error)
@@ -133,7 +136,7 @@ class CapturedFrame:
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:
-            raise CaptureError("the request of this response was not captured, so its API is unknown")
+            raise CaptureError(UNKNOWN_API)
         return self.registry.decode_response(self.data, *self.api, **options)
 
 
@@ -223,10 +226,17 @@ def frames_of_stream(
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
     # Sort by time: a frame that follows a gap is found late, after newer frames of other connections.
-    found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
-    for number, frame in enumerate(found, 1):
+    found, fault = [], None
+    try:
+        for frame in frames_of_network(stream, registry, port):
+            found.append(frame)
+    except CaptureError as error:
+        fault = CaptureError(f"{name}: {error}")
+    for number, frame in enumerate(sorted(found, key=lambda each: each.milliseconds or 0.0), 1):
         frame.number = number
         yield frame
+    if fault is not None:
+        raise fault
 
 
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
@@ -253,13 +263,19 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames and marks of closed connections from JSON lines, skipping blank lines. Raises CaptureError."""
+    """Read frames and marks of closed connections from JSON lines, skipping blank lines. Raises CaptureError.
+
+    With `keeps_damaged`, invalid lines are kept, but not if the first line isn't a JSON object: the file is then
+    something else.
+    """
+    is_json = False
     for number, line in enumerate(_lines(stream, name), 1):
         if line.strip():
+            is_json = is_json or line.lstrip().startswith(b"{")
             try:
                 yield frame_of_line(number, line, name)
             except CaptureError as error:
-                if not keeps_damaged:
+                if not (keeps_damaged and is_json):
                     raise
                 yield CapturedFrame(number, True, b"", gap=str(error))
 

@@ -111,7 +111,7 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
     )
     way, _ = explainer_of(question)
     data = bytes_of(asked.text.encode(), "auto") if asked.text.strip() else b""
-    _, units = explain_units(question, way, Input(data, "binary", asked.many, None, 9092))
+    _, units = explain_units(question, way, Input(data, "-", "binary", asked.many, None, 9092))
     found = list(units)
     if asked.kind == "format" and found:  # the batches of an input are one unit
         found = [found[0]._replace(traces=tuple(trace for one in found for trace in one.traces))]

@@ -8,6 +8,7 @@ from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
 from network_packets import pcap
 
+from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
 from tagwire_cli.output.tables import Column, fitted
 
@@ -138,7 +139,30 @@ explain --response {binary}|2|give API VERSION, such as Metadata 13
 explain --frames request --response Metadata 12|2|give --response or --frames request, not both
 decode 3 12|2|API 3 has two messages; give MetadataRequest or MetadataResponse
 decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire explain --input auto` reads it
-decode MetadataRequest 12 t.pcap|1|a network capture; `tagwire explain` and `tagwire decode --capture` read it
+decode MetadataRequest 12 t.pcap|1|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
+decode t.pcap|2|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
+get topics --file t.pcap|2|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
+get MetadataRequest 13 topics --file t.pcap|1|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
+decode seg.log|2|The input looks like a log segment; `tagwire log dump seg.log` prints it
+decode MetadataRequest v13 seg.log|1|the input looks like a log segment; `tagwire log dump seg.log` prints it
+decode --frames request seg.log|1|the input looks like a log segment; `tagwire log dump seg.log` prints it
+decode --capture seg.log|1|seg.log is not a capture: the input looks like a log segment; `tagwire log dump seg.log`
+explain 00000000000000000000.index|1|an offset index; `tagwire log dump 00000000000000000000.index` prints it
+explain --capture seg.log|1|seg.log is not a capture: the input looks like a log segment
+explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not JSON; expected a capture, as JSON lines
+explain text.txt|1|the input is text, but not bytes in a known form: hex,
+explain cut.pcap|1|the capture is truncated: packet header at byte 24: expected 16 bytes, got 6
+explain t.pcap|1|no packet of the network capture contains TCP data
+explain t.pcap --only 9-3|2|the range is reversed; use 3-9
+explain t.pcap --only 0|2|the first frame is 1
+explain --response Metadata 00|2|expected a version number, got '00'
+decode MetadataRequest 13 empty.bin|1|the input is empty
+get MetadataRequest 13 topics --file empty.bin|1|the input is empty
+encode MetadataRequest 13 empty.bin|1|JSON input: empty
+explain --request empty.bin|1|the input is empty
+redact empty.bin|0|empty.bin is empty
+decode --frames request empty.bin|0|empty.bin is empty
+encode --frames request empty.bin|0|empty.bin is empty
 log dump t.pcap|1|t.pcap: network capture, not a log segment; `tagwire explain t.pcap` reads it
 spark convert nosuch --output x|2|nosuch: can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
@@ -158,6 +182,11 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "binary").write_bytes(bytes.fromhex(HEX))
     (tmp_path / "dump").write_text(f"00000000: {HEX[:16]} {HEX[16:32]}\n00000010: {HEX[32:48]} {HEX[48:]}\n")
     (tmp_path / "t.pcap").write_bytes(pcap([]))
+    (tmp_path / "cut.pcap").write_bytes(pcap([]) + bytes(6))
+    (tmp_path / "seg.log").write_bytes(bytes(BatchBuilder().append(b"k", b"v").build().encode()))
+    (tmp_path / "text.txt").write_text("hello world this is text\n")
+    for name in ("empty.bin", f"{0:020}.index"):
+        (tmp_path / name).write_bytes(bytes(8 if name != "empty.bin" else 0))
     words, status, answer = line.split("|")
     done = tagwire_result(*words.format(binary="binary", dump="dump").split())
     assert done.exit_code == int(status) and answer in done.stderr, done.output

@@ -17,6 +17,19 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
+class VersionNumber(click.ParamType):  # type: ignore[type-arg]
+    """A click parameter type for a message version, such as `13` or `v13`. A number with leading zeros is rejected."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        digits = str(value).removeprefix("v")
+        number = whole_number(digits)
+        if number is None or digits != str(number):
+            self.fail(f"expected a version number, got {value!r}", param, ctx)
+        return number
+
+
 class Seconds(click.ParamType):  # type: ignore[type-arg]
     """A click parameter type for a number of seconds. Unlike `click.FloatRange`, it rejects `nan` and `inf`."""
 

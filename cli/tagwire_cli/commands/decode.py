@@ -8,7 +8,6 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.message_arguments import message_of, one_file, response_of
 from tagwire_cli.arguments.options import (
     capture_options,
     frames_option,
@@ -20,10 +19,11 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
-from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.bytes import InputError, one_file, read_bytes
 from tagwire_cli.input.captures import chosen_frames
-from tagwire_cli.input.encodings import text_hint
+from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
+from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
@@ -141,7 +141,7 @@ def _decode_messages(
     try:
         text = decoder(data)
     except DecodeError as error:
-        if not is_hex and (hint := text_hint(data)):
+        if not (is_hex and data) and (hint := input_hint(data, file)):
             raise InputError(hint) from None
         say_error(error)
         again = shlex.join(

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ from tagwire_cli.arguments.options import (
     show_sensitive_option,
 )
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input.bytes import read_pasted
+from tagwire_cli.input.bytes import InputError, note_empty, read_pasted
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
@@ -126,23 +127,26 @@ def command(words: Sequence[str], **options: Any) -> None:
     )
     encoding = "hex" if options["is_hex"] else options["encoding"]
     if is_detected:
-        found = detect(registry, words, encoding)
+        found, files = detect(registry, words, encoding), words
         is_many, units = explain_detected(settings, found, options["only"], options["port"])
     else:
         explainer, files = explainer_of(settings)
-        if len(files) > 1:
-            raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
         encoding = encoding or ("auto" if kind == "guess" else "binary")
-        data, encoding = read_pasted(files[0] if files else "-", encoding)
-        given = Input(data, encoding, has_sizes, options["only"], options["port"])
+        data, encoding = read_pasted(files, encoding)
+        file = _file(files) or "-"
+        if not data.strip():
+            if kind != "message":
+                raise InputError("the input is empty; give a file, hex, or bytes on standard input")
+            note_empty(file)
+        given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
         is_many, units = explain_units(settings, explainer, given)
     if options["as_json"]:
         faults = _write_json(units, settings, is_many=is_many)
     elif options["as_html"]:
         faults = _write_page(units, settings)
     else:
-        faults = _print_text(units, settings, options["color"], _again(words if is_detected else (), options))
-    for fault in faults:
+        faults = _print_text(units, settings, options["color"], _again(options), _file(files))
+    for fault in dict.fromkeys(faults):  # a missing library is reported once, not for every frame
         say_error(fault)
     if faults:
         raise click.exceptions.Exit(1)
@@ -174,7 +178,7 @@ def _refuse_both(options: dict[str, Any]) -> None:
 
 
 def _faults(units: "Sequence[Explained]") -> list[str]:
-    return [f"{one.title}: {one.fault}" if one.title else one.fault for one in units if one.fault]
+    return [f"{one.title}: {one.fault}" if one.title and not one.missing else one.fault for one in units if one.fault]
 
 
 def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is_many: bool) -> list[str]:
@@ -209,13 +213,20 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
     return _faults(seen)
 
 
-def _again(words: Sequence[str], options: dict[str, Any]) -> str:
-    """Return the options and FILE for a suggested command, so that it reads the same input as this command."""
+def _again(options: dict[str, Any]) -> str:
+    """Return the options for a suggested command, so that it reads the same input as this command."""
     encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
-    return shlex.join([*repeated_options(), *encoding, *(["".join(words)] if words else [])])
+    return shlex.join([*repeated_options(), *encoding])
 
 
-def _print_text(units: "Iterator[Explained]", settings: "ExplainSettings", when: str, again: str) -> list[str]:
+def _file(files: Sequence[str]) -> str:
+    """Return the FILE for a suggested command; "" for standard input and for hex on the command line."""
+    return shlex.quote(files[0]) if files and Path(files[0]).is_file() else ""
+
+
+def _print_text(
+    units: "Iterator[Explained]", settings: "ExplainSettings", when: str, again: str, file: str
+) -> list[str]:
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
     from tagwire_cli.explaining.explained import facts_of
@@ -225,6 +236,6 @@ def _print_text(units: "Iterator[Explained]", settings: "ExplainSettings", when:
     for number, one in enumerate(units):
         if number and one.is_apart:
             write_bytes(b"\n")
-        print_text(list(facts_of(one, again)), one.traces, name_note(settings.registry), colour=colour)
+        print_text(list(facts_of(one, again, file)), one.traces, name_note(settings.registry), colour=colour)
         faults += _faults([one])
     return faults

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import capture_options, json_lines_option, limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import chosen_frames
+from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.selected import order_hint, source
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -74,7 +76,7 @@ def command(
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
     parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
     for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
-        with at(place, b"" if is_hex else data):
+        with at(place, str if is_hex or kind else partial(input_hint, data, file)):
             version = version_of(data)
             rows = [] if version is None else selected.rows(data, version)
             inner = [] if version is None else _struct_versions(selected.selection, version)

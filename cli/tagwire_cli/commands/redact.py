@@ -9,11 +9,12 @@ import click
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.message_arguments import message_of, one_file, response_of
 from tagwire_cli.arguments.options import frames_option, package_option, port_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.input.bytes import one_file
 from tagwire_cli.input.captures import api_of, captured_frames
 from tagwire_cli.input.frame_stream import at, frames
+from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line

@@ -1,6 +1,7 @@
 """`tagwire set`: change selected fields of a message, or of a stream of frames."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,6 +13,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json import json_of
 from tagwire_cli.input.selected import Selected, order_hint, source
@@ -65,7 +67,7 @@ def command(
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
     for _, place, data, version_of in selected.parts(file, kind, is_hex=is_hex):
-        with at(place):
+        with at(place, str if is_hex or kind else partial(input_hint, data, file)):
             version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)

@@ -8,6 +8,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
@@ -41,10 +42,10 @@ _INDENT = "  "
 
 @click.command("show")
 @click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
-@click.argument("number", metavar="[VERSION]", required=False, type=int, shell_complete=completion.versions)
+@click.argument("number", metavar="[VERSION]", required=False, type=VersionNumber(), shell_complete=completion.versions)
 @click.option(
     "--version",
-    type=int,
+    type=VersionNumber(),
     metavar="N",
     shell_complete=completion.versions,
     help="Show the layout of one version, in wire order.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire_cli.comparing.version_diff import VersionDiff, diff_versions
+from tagwire_cli.comparing.version_diff import FieldChange, VersionDiff, diff_versions
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 _NAMED: Final = 4
 """The maximum number of fields named per kind of change; `tagwire diff` names all."""
-_WORDS: Final = {"added": "adds", "removed": "without", "nullable": "null of", "moved": "moves"}
+_WORDS: Final = {
+    "added": "adds",
+    "removed": "without",
+    "nullable": "allows null in",
+    "not nullable": "no longer allows null in",
+    "moved": "moves",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,15 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
     if difference.new.optional_fields and not difference.old.optional_fields:
         yield "optional fields"
     for kind, word in _WORDS.items():
-        paths = [change.path for change in difference.changes if kind in change.kinds]
+        paths = [change.path for change in difference.changes if kind in _kinds(change)]
         # If a whole struct was added or removed, don't list its members.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
             yield f"{word} {', '.join(paths[:_NAMED])}{rest}"
+
+
+def _kinds(change: FieldChange) -> list[str]:
+    """Return the kinds of a change. A field that was nullable is `not nullable` instead."""
+    was_nullable = change.old is not None and change.old.nullable
+    return ["not nullable" if kind == "nullable" and was_nullable else kind for kind in change.kinds]

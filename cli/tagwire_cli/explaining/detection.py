@@ -13,16 +13,16 @@ from tagwire.frames.packets import tcp_segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count
-from tagwire_cli.arguments.message_arguments import example_of
-from tagwire_cli.input.bytes import InputError, read_bytes
-from tagwire_cli.input.encodings import bytes_of, encoding_of
+from tagwire_cli.input.bytes import InputError, are_hex, read_bytes
+from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint
+from tagwire_cli.input.message_arguments import example_of
 from tagwire_cli.paths import UnreadableFileError
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 
-_HEX: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2})+")
+_PASTED: Final = re.compile(r"0[0-9a-fA-F:]*|(?:0x)?[0-9a-fA-F]{8,}|(?:[0-9a-fA-F]{2}:)+[0-9a-fA-F]{2}")
 _ENCODINGS: Final = {
     "hex": "hex",
     "dump": "a hex dump",
@@ -42,14 +42,17 @@ class Detected(NamedTuple):
     """One of `tagwire_cli.explaining.units.KINDS`."""
     description: str
     data: bytes
+    file: str = "-"
+    is_part: bool = False
+    """Whether the data is only the payload of a packet."""
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
     """Return whether the arguments are hex or a file of unknown kind, and not MESSAGE VERSION [FILE]."""
     if len(words) <= 1:
         return True
-    hex_words = [each for each in words if _HEX.fullmatch(each)]
-    return len(hex_words) == len(words) and (len(words) > 3 or any(len(each) > 4 for each in words))
+    has_no_version = len(words) > 3 or any(len(each) > 4 or (each[0] == "0" and len(each) > 1) for each in words)
+    return has_no_version and are_hex(words)
 
 
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
@@ -68,16 +71,19 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
     else:
         name = log_file(path)
         title = "" if word == "-" else f"{word}: "
-        if name is not None and name.kind == "log":
-            yield Detected("format", f"{title}log segment", read_bytes(word, is_hex=False))
+        data = read_bytes(word, is_hex=False)
+        if name is None:
+            yield _content(title, data, encoding)
+        elif name.kind in ("log", "checkpoint"):
+            yield Detected("format", f"{title}{LOG_FILES[name.kind].partition(' ')[2]}", data)
         else:
-            yield _content(title, read_bytes(word, is_hex=False), encoding)
+            raise InputError(f"{title}{input_hint(data, word)}")
 
 
 def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
     """Return the input that the arguments contain as hex. Raises click.UsageError for other words."""
     text = "".join(words)
-    if re.fullmatch(r"0[0-9a-fA-F]*|(0x)?[0-9a-fA-F]{8,}", text):
+    if _PASTED.fullmatch(text):
         return _content("", text.encode(), "hex")
     if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
         example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else example_of(registry)
@@ -103,9 +109,9 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
     if not data.strip():
         raise InputError(f"{title}the input is empty; give a file, hex, or bytes on standard input")
     if encoding in (None, "auto", "binary") and (kind := capture_kind(data)):
-        return Detected("capture", f"{title}{kind}", data)
+        return Detected("capture", f"{title}{kind}", data, title.removesuffix(": ") or "-")
     name = encoding_of(data) if encoding in (None, "auto") else encoding
-    data = bytes_of(data, name)
+    data = bytes_of(data, encoding or "auto")
     what = f"{_ENCODINGS[name]}, {count(len(data), 'byte')}"
     link = _link_type(data)
     segment = None if link is None else tcp_segment(link, data, 0.0)
@@ -113,7 +119,7 @@ def _content(title: str, data: bytes, encoding: str | None) -> Detected:
         what += f": a packet from {segment.source} to {segment.target}, "
         what += f"shown without headers ({count(len(segment.data), 'byte')} of TCP payload)"
         data = segment.data
-    return Detected("guess", f"{title}{what}", data)
+    return Detected("guess", f"{title}{what}", data, is_part=segment is not None)
 
 
 def _link_type(data: bytes) -> int | None:

@@ -7,6 +7,8 @@ from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
+_MOST_HEX = 64
+"""The maximum number of bytes that suggested commands contain as hex."""
 _LISTED = 8
 """The maximum number of candidates listed if none is clearly the best."""
 
@@ -23,14 +25,20 @@ class Explained(NamedTuple):
     """Why none of the bytes could be read; empty if some could."""
     is_apart: bool = True
     """Whether an empty line precedes this unit; False for batches, which are printed without empty lines."""
+    missing: str = ""
+    """The error for a library that is not installed, without which the records can't be shown."""
+    data: bytes = b""
+    """The bytes whose kind was guessed."""
+    is_part: bool = False
+    """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
     """A description of the detected input, only in the input's first unit."""
 
     @property
     def fault(self) -> str:
         """Why the command must exit with status 1; empty for success."""
-        if self.error:
-            return self.error
+        if self.error or self.missing:
+            return self.error or self.missing
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
         if error is not None:
             return str(error)
@@ -48,7 +56,7 @@ class Explained(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the title, error, candidates and traces as a value for `write_json_lazily`."""
         guessed = {"candidates": [each.to_json() for each in self.guess.candidates]} if self.guess else {}
-        error = {"error": self.error} if self.error else {}
+        error = {"error": self.error or self.missing} if self.error or self.missing else {}
         return {"title": self.title, **error, **guessed, "traces": [lazy_trace(trace) for trace in self.traces]}
 
 
@@ -75,7 +83,7 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
-def explained(title: str, guess: Guess) -> Explained:
+def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
     Otherwise, explain the best candidate up to its error if it is a request or batches.
@@ -84,20 +92,20 @@ def explained(title: str, guess: Guess) -> Explained:
     best = guess.best
     if shown is None and best is not None and not best.whole and best.kind in ("request", "batches"):
         shown = best
-    return Explained(title, shown.traces if shown else (), guess)
+    return Explained(title, shown.traces if shown else (), guess, data=data, is_part=bool(title))
 
 
-def facts_of(one: Explained, again: str = "") -> Iterator[str]:
+def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    `again` is added to suggested commands. It contains this command's options and FILE.
+    `options` and `file` are added to suggested commands. They are this command's options, and its FILE if it has one.
     """
     if one.input:
         yield one.input
     if one.title:
         yield one.title
-    if one.error:
-        yield f"! {one.error}"
+    if one.error or one.missing:
+        yield f"! {one.error or one.missing}"
     if one.guess is None:
         return
     if one.traces:
@@ -107,11 +115,16 @@ def facts_of(one: Explained, again: str = "") -> Iterator[str]:
         if rivals:
             yield f"next best: {_said(rivals[0])}, much less likely"
         return
-    yield from _readings(one.guess, again)
+    source = one.data.hex() if len(one.data) <= _MOST_HEX and (one.is_part or not file) else file
+    is_known = source != file or not one.is_part
+    yield from _readings(one.guess, " ".join(filter(None, (options, source))) if is_known else None)
 
 
-def _readings(guess: Guess, again: str) -> Iterator[str]:
-    """Yield lines that list the candidates, with a command for each. Used if none is clearly the best."""
+def _readings(guess: Guess, again: str | None) -> Iterator[str]:
+    """Yield lines that list the candidates, with a command for each. Used if none is clearly the best.
+
+    No command can be suggested if `again`, the end of the commands, is None: the input has other bytes.
+    """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"
         if guess.candidates:
@@ -119,7 +132,10 @@ def _readings(guess: Guess, again: str) -> Iterator[str]:
     elif guess.candidates:
         is_one = len(guess.candidates) == 1
         yield ("one message matches these bytes:" if is_one else "several messages match these bytes, likeliest first:")
-    listed = [(_said(each), f"{how_to_explain(each)} {again}", each) for each in guess.candidates[:_LISTED]]
+    listed = [
+        (_said(each), "" if again is None else f"{how_to_explain(each)} {again}", each)
+        for each in guess.candidates[:_LISTED]
+    ]
     width = max((len(name) for name, _, _ in listed), default=0)
     for name, how, candidate in listed:
         yield f"  {name:<{width}}  {how}".rstrip()

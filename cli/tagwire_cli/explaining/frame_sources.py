@@ -2,20 +2,17 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from io import BytesIO
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from tagwire.captures import CapturedFrame, frames_of_stream, paired
+from tagwire.captures import CapturedFrame
 from tagwire.errors import DecodeError
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.captures import some_on_port
-
-_NAME: Final = "captured frames"
+from tagwire_cli.input.captures import frames_in
 
 
 class InputFrame(NamedTuple):
@@ -58,15 +55,14 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 
 
 def captured_frames(
-    data: bytes, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
+    data: bytes, file: str, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
     """Yield the frames of a capture that `where` accepts, responses with their APIs. Raises CaptureError.
 
     A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error.
     """
-    frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
-    frames = some_on_port(frames, data, _NAME, port)
-    return map(input_frame, filter(where or (lambda frame: True), paired(frames, registry)))
+    frames = frames_in(data, file, registry, port=port, keeps_damaged=True)
+    return map(input_frame, filter(where or (lambda frame: True), frames))
 
 
 def input_frame(frame: CapturedFrame) -> InputFrame:
@@ -101,4 +97,9 @@ def _range(text: str, only: str) -> tuple[int, int]:
     low, high = whole_number(first), whole_number(last or first)
     if low is None or high is None:
         raise click.BadParameter(f"{only!r} is not a list of frames such as 1,4-6", param_hint="--only")
-    return low, sys.maxsize if dash and not last else high
+    if low == 0:
+        raise click.BadParameter(f"{only!r}: the first frame is 1", param_hint="--only")
+    high = sys.maxsize if dash and not last else high
+    if high < low:
+        raise click.BadParameter(f"{only!r}: the range is reversed; use {high}-{low}", param_hint="--only")
+    return low, high

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import click
 
-from tagwire.captures import CapturedFrame, capture_kind
+from tagwire.captures import UNKNOWN_API, CapturedFrame, CaptureError, capture_kind
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.extras import MissingExtraError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.registry import Registry
 from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
-from tagwire_cli.arguments.message_arguments import message_of, response_of
 from tagwire_cli.explaining.detection import Detected
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.frame_sources import (
@@ -27,6 +27,7 @@ from tagwire_cli.explaining.frame_sources import (
     wanted,
 )
 from tagwire_cli.input.encodings import bytes_of
+from tagwire_cli.input.message_arguments import message_of, response_of
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
@@ -55,6 +56,8 @@ class Input(NamedTuple):
     """The input bytes, and how they are split into frames."""
 
     data: bytes
+    file: str
+    """The name of the file; "-" for standard input."""
     encoding: str
     has_sizes: bool
     only: str | None
@@ -82,7 +85,7 @@ def explain_units(
     """Return whether there may be many units, and an iterator of explained units. Raises InputError, UsageError."""
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
-        frames = captured_frames(data, given.port, settings.registry, settings.where)
+        frames = captured_frames(data, given.file, given.port, settings.registry, settings.where)
         return True, _each(wanted(frames, given.only), lambda frame: _captured(settings, frame))
     data = bytes_of(data, given.encoding)
     if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
@@ -124,7 +127,7 @@ def _detected_units(
 ) -> tuple[bool, Iterator[Explained]]:
     settings = settings._replace(kind=found.kind)
     explainer, _ = explainer_of(settings)
-    return explain_units(settings, explainer, Input(found.data, "binary", False, only, port))
+    return explain_units(settings, explainer, Input(found.data, found.file, "binary", False, only, port))
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
@@ -137,7 +140,8 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
             one = Explained("", (), error=str(error))
         if one is None:
             return
-        yield one._replace(input=description, is_apart=one.is_apart or bool(description))
+        is_part = one.is_part or found.is_part
+        yield one._replace(input=description, is_apart=one.is_apart or bool(description), is_part=is_part)
         description = ""
 
 
@@ -146,7 +150,7 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
     while True:
         try:
             frame = next(frames, None)
-        except DecodeError as error:  # this size is invalid, so the next frame can't be found
+        except (DecodeError, CaptureError) as error:  # the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:
@@ -196,16 +200,20 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
     """Return the explanation of a message or frame, and of the records in it."""
-    _open(settings, seen)
-    return Explained(frame.title, (seen,))
+    return Explained(frame.title, (seen,), missing=_open(settings, seen))
 
 
-def _open(settings: ExplainSettings, seen: Trace) -> None:
+def _open(settings: ExplainSettings, seen: Trace) -> str:
+    """Add the records to the trace of a message. Return the error if a library for this is not installed."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 
         message = settings.registry[seen.message_name]
-        open_records(seen, message, format=settings.records, strict=settings.strict, limits=settings.limits)
+        try:
+            open_records(seen, message, format=settings.records, strict=settings.strict, limits=settings.limits)
+        except MissingExtraError as error:
+            return str(error)
+    return ""
 
 
 def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
@@ -217,10 +225,9 @@ def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
 
 
 def _guessed(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    found = explained(frame.title, guess(settings.registry, frame.data, limits=settings.limits))
-    for seen in found.traces:
-        _open(settings, seen)
-    return found
+    found = explained(frame.title, frame.data, guess(settings.registry, frame.data, limits=settings.limits))
+    missing = {_open(settings, seen) for seen in found.traces}
+    return found._replace(missing=max(missing, default=""))
 
 
 def _captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
@@ -228,4 +235,7 @@ def _captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
         return Explained(frame.title, (), error=frame.fault)
     if frame.is_request:
         return _as_request(settings, frame)
-    return _as_response(settings, frame, frame.api) if frame.api else _guessed(settings, frame)
+    if frame.api:
+        return _as_response(settings, frame, frame.api)
+    found = _guessed(settings, frame)
+    return found if found.traces else found._replace(error=UNKNOWN_API)

@@ -3,18 +3,21 @@
 import contextlib
 import re
 import string
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
 import click
 
 from tagwire.errors import TagwireError
-from tagwire_cli.paths import UnreadableFileError
+from tagwire_cli.output.echo import say
+from tagwire_cli.paths import UnreadableFileError, note_terminal
 
 HEX_HINT: Final = "the input looks like hex; add --hex"
-_HEX_TEXT: Final = re.compile(rb"\s*(?:[0-9a-fA-F]{2}\s*){4,}")
-_BLANKS: Final = string.whitespace.encode()
+_HEX_TEXT: Final = re.compile(rb"\s*(?:0x)?(?:[0-9a-fA-F]{2}(?:\s*|[:,-])){4,}")
+_HEX_WORD: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2}:?)+")
+_BETWEEN: Final = string.whitespace.encode() + b":,-"
+"""The characters that may separate bytes in hex."""
 _DIGITS: Final = string.hexdigits.encode()
 
 
@@ -32,16 +35,33 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
     return from_hex(data) if is_hex else data
 
 
-def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, and their encoding. The argument may also be hex itself. Raises InputError."""
-    if word != "-" and not Path(word).exists() and looks_like_hex(word.encode()):
-        return word.encode(), "hex"
-    return read_bytes(word, is_hex=False), encoding
+def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
+    """Return the bytes of the file in `words`, and their encoding. The words may also be hex. Raises InputError.
+
+    Raises click.UsageError for more than one file.
+    """
+    if words and not Path(words[0]).exists() and are_hex(words):
+        return "".join(words).encode(), "hex"
+    return read_bytes(one_file(words), is_hex=False), encoding
+
+
+def one_file(words: Sequence[str]) -> str:
+    """Return the FILE argument, or "-" (standard input) if it is missing. Raises click.UsageError for a second file."""
+    if len(words) > 1:
+        raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
+    return words[0] if words else "-"
+
+
+def note_empty(file: str) -> None:
+    """Print on standard error that the input is empty, for commands that accept empty input."""
+    say(f"tagwire: {'standard input' if file == '-' else file} is empty", err=True)
 
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
     """Open `file` to read bytes, or standard input for `-`. An error while opening or reading becomes an InputError."""
+    if file == "-":
+        note_terminal()
     try:
         opened = click.open_file(file, "rb")
     except RuntimeError:  # click raises this if standard input is closed
@@ -55,28 +75,33 @@ def open_input(file: str) -> Generator[IO[bytes]]:
             raise InputError(f"{file}: can't be read: {error.strerror}") from None
 
 
+def are_hex(words: Sequence[str]) -> bool:
+    """Return whether the words are whole bytes in hex, such as `0012` or `00:12`."""
+    return all(map(_HEX_WORD.fullmatch, words))
+
+
 def looks_like_hex(data: bytes) -> bool:
-    """Return whether bytes are only hex and white space, with at least four pairs of digits."""
+    """Return whether bytes are only hex and separators, with at least four pairs of digits."""
     return _HEX_TEXT.fullmatch(data) is not None
 
 
 def from_hex(text: bytes) -> bytes:
-    """Decode hex, ignoring white space. Raises InputError with the line and column."""
-    digits = text.translate(None, _BLANKS)
+    """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
+    digits = text.removeprefix(b"0x")
     try:
-        return bytes.fromhex(digits.decode("ascii"))
+        return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:
-        _refuse_hex(text)
+        _refuse_hex(digits)
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
     """Raise InputError for the first character that isn't a hex digit, or for an odd number of digits."""
-    wrong = text.translate(None, _BLANKS + _DIGITS)
-    at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
+    wrong = text.translate(None, _BETWEEN + _DIGITS)
+    at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BETWEEN)) - 1
     line = text.count(b"\n", 0, at) + 1
     column = at - text.rfind(b"\n", 0, at)
     if wrong:
         shown = repr(chr(wrong[0])) if wrong[0] < 0x80 else f"byte 0x{wrong[0]:02x}"
         raise InputError(f"hex input: line {line}, column {column}: {shown} is not a hex digit")
-    count = len(text.translate(None, _BLANKS))
+    count = len(text.translate(None, _BETWEEN))
     raise InputError(f"hex input: line {line}, column {column}: odd number of hex digits ({count}); a byte has two")

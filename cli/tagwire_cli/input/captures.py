@@ -11,10 +11,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tagwire.captures import CaptureError, frames_of_stream, paired, unzipped
+from tagwire.captures import CaptureError, capture_kind, frames_of_stream, paired, unzipped
 from tagwire.errors import TagwireError
 from tagwire.frames.packets import tcp_segments
-from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.bytes import InputError, note_empty, read_bytes
+from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.filters import frame_test
 
 if TYPE_CHECKING:
@@ -33,10 +34,30 @@ def captured_frames(
     With `closes`, also yield an entry for each closed connection. Raises InputError, and CaptureError for a line that
     isn't a captured frame.
     """
-    name = "captured frames" if file == "-" else file
     data = read_bytes(file, is_hex=False)
-    frames = frames_of_stream(BytesIO(data), name, registry, port=port, closes=closes)
-    yield from paired(some_on_port(frames, data, name, port), registry)
+    return frames_in(data, file, registry, port=port, closes=closes)
+
+
+def frames_in(
+    data: bytes, file: str, registry: "Registry", *, port: int, closes: bool = False, keeps_damaged: bool = False
+) -> Iterator["CapturedFrame"]:
+    """Yield the frames of a capture as `captured_frames` does, given its bytes.
+
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with an error. Raises InputError for other
+    input, with a hint.
+    """
+    name = "the input" if file == "-" else file
+    if not data.strip():
+        note_empty(file)
+    frames = frames_of_stream(BytesIO(data), name, registry, port=port, closes=closes, keeps_damaged=keeps_damaged)
+    try:
+        yield from paired(some_on_port(frames, data, name, port), registry)
+    except CaptureError as error:
+        if capture_kind(data) or data.lstrip().startswith(b"{"):
+            raise
+        if hint := input_hint(data, file):
+            raise InputError(f"{name} is not a capture: {hint}") from None
+        raise InputError(f"{error}; expected a capture, as JSON lines, pcap or pcapng") from None
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
@@ -50,8 +71,10 @@ def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port
     if is_network:
         segments = (each for each in tcp_segments(stream) if each.data)
         ports = sorted({port for each in segments for port in (each.source_port, each.target_port)})
-        found = f"it has TCP data on ports {', '.join(map(str, ports))}" if ports else "it has no TCP data"
-        raise InputError(f"{name}: no frames on port {port}, but {found}; give the port of the brokers with --port")
+        if not ports:
+            raise InputError(f"{name}: no packet of the network capture contains TCP data")
+        found = f"TCP data was found on ports {', '.join(map(str, ports))}"
+        raise InputError(f"{name}: no frames on port {port}; {found}; give the port of the brokers with --port")
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:

@@ -13,12 +13,31 @@ Real messages contain zero bytes, so they are not mistaken for text.
 import ast
 import base64
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
-from tagwire.captures import capture_kind
-from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex
+import click
 
+from tagwire.captures import capture_kind
+from tagwire.extras import MissingExtraError
+from tagwire.log.names import log_file
+from tagwire.wire.checksums import checksum
+from tagwire_cli.input.bytes import HEX_HINT, InputError, from_hex, looks_like_hex, open_input
+
+_HINT_BYTES: Final = 1 << 20
+_SMALLEST_BATCH: Final = 26
+_LATEST_MAGIC: Final = 2
+LOG_FILES: Final = {
+    "log": "a log segment",
+    "index": "an offset index",
+    "timeindex": "a time index",
+    "txnindex": "a transaction index",
+    "snapshot": "a producer snapshot",
+    "checkpoint": "a metadata snapshot",
+}
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
@@ -26,7 +45,6 @@ _OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
 """What od and hexdump print without options. Parsing it as a dump gives an error that names the right options."""
 _WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
 _SINGLE_BYTES: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
-_HEX_BREAKS: Final = re.compile(r"[\s:,-]+")
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
 _ESCAPED_REST: Final = re.compile(r"[\s,;\"'{}()\[\]\\]*")
 _C_ARRAY: Final = re.compile(r"[^{}=]*=\s*\{([^{}]*)\}.*", re.DOTALL)
@@ -52,24 +70,61 @@ def encoding_of(data: bytes) -> str:
     return "binary"
 
 
-def text_hint(data: bytes) -> str:
-    """If bytes look like text that a tool printed, return a hint with the option to read it; otherwise ""."""
+def input_hint(data: bytes, file: str = "-") -> str:
+    """If the input is not the bytes of a message, return a hint with the command or option that reads it; else ""."""
+    if not data:
+        return "the input is empty"
     if looks_like_hex(data):
         return HEX_HINT
+    name = "" if file == "-" else f" {shlex.quote(file)}"
     if kind := capture_kind(data):
-        return f"the input looks like a {kind}; `tagwire explain` and `tagwire decode --capture` read it"
-    name = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
+        get = click.get_current_context().info_name == "get"
+        how = f"get --capture{name and f' --file{name}'} MESSAGE PATH..." if get else f"decode --capture{name}"
+        return f"the input looks like a {kind}; `tagwire explain{name}` and `tagwire {how}` read it"
+    if kind := log_file_kind(file, data):
+        return f"the input looks like {kind}; `tagwire log dump{name or ' -'}` prints it"
+    what = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
     return (
-        f"the input looks like {name}; `tagwire explain --input auto` reads it, other commands need bytes"
-        if name
+        f"the input looks like {what}; `tagwire explain --input auto` reads it, other commands need bytes"
+        if what
         else ""
     )
+
+
+def file_hint(words: Sequence[str]) -> str:
+    """Return the `input_hint` about the first of these words that is a file; "" if there is none."""
+    file = next((word for word in words if Path(word).is_file()), None)
+    if file is None:
+        return ""
+    with open_input(file) as stream:
+        data = stream.read(_HINT_BYTES)
+    return input_hint(data, file) if data else ""
+
+
+def log_file_kind(file: str, data: bytes) -> str:
+    """Return which file of a log this is, by its name or, for a segment, by its first batch; "" for none."""
+    name = log_file(Path(file))
+    if name is not None and name.kind in LOG_FILES:
+        return LOG_FILES[name.kind]
+    size = 12 + int.from_bytes(data[8:12], "big")
+    if not _SMALLEST_BATCH <= size <= len(data):
+        return ""
+    algorithm, at = ("crc32c", 17) if data[16] == _LATEST_MAGIC else ("crc32", 12)
+    with suppress(MissingExtraError):
+        is_batch = checksum(algorithm, data[at + 4 : size]) == int.from_bytes(data[at : at + 4], "big")
+        return LOG_FILES["log"] if is_batch else ""
+    return ""
 
 
 def bytes_of(data: bytes, encoding: str) -> bytes:
     """Decode input in this encoding. With `auto`, detect it. Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
+        if encoding == "auto" and (_text(data) or "").strip():
+            raise InputError(
+                "the input is text, but not bytes in a known form: hex, a hex dump, escaped bytes, a list of numbers, "
+                "or base64; to read its characters as bytes, add --input binary"
+            )
         return data
     text = _text(data)
     if text is None:
@@ -85,18 +140,8 @@ def _text(data: bytes) -> str | None:
     return text if all(each.isprintable() or each in "\r\n\t" for each in text) else None
 
 
-def _hex(text: str) -> bytes:
-    digits = _HEX_BREAKS.sub("", text.removeprefix("0x"))
-    wrong = re.search(r"[^0-9a-fA-F\s:,-]", text.removeprefix("0x"))
-    if wrong:
-        _refuse("hex", text, wrong.start(), f"{wrong[0]!r} is not a hex digit")
-    if len(digits) % 2:
-        _refuse("hex", text, len(text.rstrip()) - 1, f"odd number of hex digits ({len(digits)})")
-    return bytes.fromhex(digits)
-
-
 def _base64(text: str) -> bytes:
-    packed = "".join(text.split()).replace("-", "+").replace("_", "/")
+    packed = "".join(text.strip().splitlines()).replace("-", "+").replace("_", "/")
     try:
         return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
     except ValueError as error:  # binascii.Error is a ValueError
@@ -172,13 +217,8 @@ def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
     return bytes(found[:most])
 
 
-def _refuse(encoding: str, text: str, at: int, what: str) -> None:
-    line = text.count("\n", 0, at) + 1
-    raise InputError(f"{encoding} input: line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
-
-
 _PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
-    "hex": _hex,
+    "hex": lambda text: from_hex(text.encode()),
     "dump": _dump,
     "escaped": _escaped,
     "list": _list,

@@ -5,13 +5,13 @@ frame or line to errors.
 """
 
 import contextlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
-from tagwire_cli.input.bytes import InputError, from_hex, open_input, read_bytes
-from tagwire_cli.input.encodings import text_hint
+from tagwire_cli.input.bytes import InputError, from_hex, note_empty, open_input, read_bytes
+from tagwire_cli.input.encodings import input_hint
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -21,13 +21,13 @@ _CHUNK: Final = 1 << 16
 
 
 @contextlib.contextmanager
-def at(place: str, data: bytes = b"") -> Generator[None]:
-    """Add `place`, such as `frame 3`, to errors in the block. If `data` looks like text, raise a hint instead."""
+def at(place: str, hint: Callable[[], str] = str) -> Generator[None]:
+    """Add `place`, such as `frame 3`, to errors in the block. If `hint` returns a hint, raise it instead."""
     try:
         yield
     except TagwireError as error:
-        if isinstance(error, DecodeError) and (hint := text_hint(data)):
-            raise InputError(hint) from None
+        if isinstance(error, DecodeError) and (text := hint()):
+            raise InputError(text) from None
         if not place:
             raise
         raise InputError(f"{place}: {error}") from error
@@ -39,7 +39,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
         # Check this first: hex digits, read as a frame's size, would mean 800 MB or more.
-        if number == 1 and not is_hex and (hint := text_hint(chunk)):
+        if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)
         whole = iter(splitter)
@@ -51,6 +51,8 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
                 break
             yield f"frame {number} at byte {offset}", frame
             number += 1
+    if not (splitter.offset or splitter.pending):
+        note_empty(file)
     with at(f"frame {number}"):
         splitter.close()
 

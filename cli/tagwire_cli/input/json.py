@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from typing import Any, Final, NoReturn
 
 from tagwire.text_format import shown
-from tagwire_cli.input.bytes import InputError, open_input, read_bytes
+from tagwire_cli.input.bytes import InputError, note_empty, open_input, read_bytes
 
 _BLANKS: Final = " \t\r\n"
 
@@ -30,6 +30,8 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
+    if end == len(text):
+        note_empty(file)
     while end < len(text):
         with _errors():
             value, end = decoder.raw_decode(text, end)
@@ -40,10 +42,14 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
     """Yield the JSON value on each non-blank line, with the line number, as soon as the line arrives."""
+    is_empty = True
     with open_input(file) as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
+                is_empty = False
                 yield f"line {number}", _value_of_line(line, number)
+    if is_empty:
+        note_empty(file)
 
 
 def _value_of_line(line: bytes, number: int) -> Any:

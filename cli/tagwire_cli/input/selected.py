@@ -12,10 +12,11 @@ import click
 
 from tagwire.selection.selection import Selection, select
 from tagwire.text_format import a_kind
-from tagwire_cli.arguments.message_arguments import message_of, response_of
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
 from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.encodings import file_hint
 from tagwire_cli.input.frame_stream import frames
+from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.input.request_stream import ResponseApis
 
 if TYPE_CHECKING:
@@ -101,16 +102,18 @@ def source(
     """
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
-    except click.BadParameter as error:
-        error.message += order_hint(words)  # type: ignore[misc]  # click offers no other way
+    except click.UsageError as error:
+        error.message = error.message.rstrip(".") + order_hint(words)  # type: ignore[misc]  # click offers no other way
         raise
 
 
 def order_hint(words: Sequence[str]) -> str:
     """Return a hint about the order of arguments, if a word is a file or no word is a version number; otherwise ""."""
+    if hint := file_hint([*words, click.get_current_context().params.get("file") or "-"]):
+        return f"; {hint}"
     file = next((word for word in words if Path(word).is_file()), "")
-    if not file and any(word.isdecimal() for word in words):
-        return ""
+    if not file and any(word.removeprefix("v").isdecimal() for word in words):
+        return "."
     option = f"--file {file}" if file else "--file FILE"
     return f". The order is MESSAGE VERSION PATH...; give a file with {option}"
 

@@ -16,6 +16,13 @@ from tagwire.extras import required
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
 """The magic numbers of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""
+_LITTLE_ENDIAN: Final = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
+_NANOSECONDS: Final = (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
+_FILE_HEADER: Final = 24
+_PACKET_HEADER: Final = 16
+"""The sizes of headers in pcap files."""
+_LINK_TYPE: Final = 0x03FFFFFF
+"""The bits of the link type; the bits above it are about checksums of Ethernet frames."""
 
 _FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
@@ -105,13 +112,31 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
 
 
 def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    dpkt = required("dpkt", "pcap")
+    """Yield the link type, time and data of each packet. Raises CaptureError with the position of a truncated packet.
+
+    Source: draft-ietf-opsawg-pcap.
+    """
     try:
-        reader = dpkt.pcap.Reader(file)
-        for seconds, packet in reader:
-            yield reader.datalink(), float(seconds) * 1000, packet
-    except (*_FAULTS, dpkt.Error) as error:
+        start = _whole(file.read(_FILE_HEADER), _FILE_HEADER, 0, "file header")
+        order = "<" if start[:4] in _LITTLE_ENDIAN else ">"
+        unit = 10**9 if start[:4] in _NANOSECONDS else 10**6
+        link = int(struct.unpack(f"{order}20xI", start)[0]) & _LINK_TYPE
+        at = _FILE_HEADER
+        while header := file.read(_PACKET_HEADER):
+            _whole(header, _PACKET_HEADER, at, "packet header")
+            seconds, fraction, size = struct.unpack(f"{order}III4x", header)
+            at += _PACKET_HEADER
+            yield link, (seconds * unit + fraction) / unit * 1000, _whole(file.read(size), size, at, "packet")
+            at += size
+    except _FAULTS as error:
         raise _unreadable(error) from None
+
+
+def _whole(data: bytes, size: int, at: int, what: str) -> bytes:
+    """Return `data`, which was read at byte `at`. Raises CaptureError if it has fewer than `size` bytes."""
+    if len(data) < size:
+        raise CaptureError(f"the capture is truncated: {what} at byte {at}: expected {size} bytes, got {len(data)}")
+    return data
 
 
 def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
@@ -123,6 +148,8 @@ def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
             if isinstance(block, pcapng.blocks.BasePacketBlock):
                 time = getattr(block, "timestamp", 0.0)
                 yield block.interface.link_type, time * 1000, block.packet_data
+    except (EOFError, pcapng.exceptions.TruncatedFile):
+        raise CaptureError(f"the capture is truncated: its last block is incomplete at byte {file.tell()}") from None
     except (*_FAULTS, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
         raise _unreadable(error) from None
     except pcapng.exceptions.PcapngException as error:

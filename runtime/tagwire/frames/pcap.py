@@ -167,13 +167,20 @@ def network_frames(
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
     the order matters. With a registry, the first request after a gap is recognized by the registry's API keys and
-    versions, otherwise by any plausible ones. Raises MissingExtraError, and CaptureError for a file that can't be read.
+    versions, otherwise by any plausible ones. Raises MissingExtraError, and CaptureError for a file that can't be read,
+    after the frames before the error.
     """
     connections: dict[str, _Connection] = {}
-    for segment in tcp_segments(file):
-        yield from _frames_of(segment, port, connections, registry)
+    fault = None
+    try:
+        for segment in tcp_segments(file):
+            yield from _frames_of(segment, port, connections, registry)
+    except CaptureError as error:  # if the file is truncated, frames before its end may still be waiting for a segment
+        fault = error
     for connection in connections.values():
         yield from connection.close()
+    if fault is not None:
+        raise fault
 
 
 def _frames_of(

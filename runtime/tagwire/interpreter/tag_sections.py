@@ -77,7 +77,9 @@ class TagSectionReader(RuledCursor):
     def ascending(self, tag: int, last: int, start: int) -> int:
         """Return `tag` after checking that it is higher than `last`, the previous tag."""
         if tag <= last:
-            self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
+            is_same = tag == last
+            found = f"tag {tag} twice" if is_same else f"tag {tag} after tag {last}"
+            self.deviate(found, "each tag once" if is_same else "ascending tags", start)
         return tag
 
     def tagged_field(self, fields: TagFields, tag: int, size: int, start: int, scopes: Scopes) -> None:

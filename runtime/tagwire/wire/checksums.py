@@ -1,10 +1,14 @@
-"""The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
+"""The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
 
-Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So a missing library is an
-error, which names the package to install.
+Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So if both are missing, an
+error names the package to install.
 """
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from tagwire.extras import required
@@ -14,25 +18,28 @@ POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
 
 
 def checksum(algorithm: str, data: Any) -> int:
-    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError if its library is missing."""
-    if algorithm == "crc32":
-        from zlib import crc32
-
-        return crc32(data)
-    value: int = _crc32c().value(bytes(data))
-    return value
+    """Return the `crc32` or `crc32c` of bytes, as a uint32. Raises MissingExtraError if no library can compute it."""
+    return extended(algorithm, 0, data)
 
 
 @cache
-def _crc32c() -> Any:
-    return required("google_crc32c", "records")
+def _crc32c() -> Callable[[int, bytes], int]:
+    if find_spec("google_crc32c") is None and os.environ.get("TAGWIRE_ENGINE") != "python":
+        with suppress(ImportError):
+            from tagwire._engine import crc32c
+
+            return crc32c
+    found: Callable[[int, bytes], int] = required("google_crc32c", "records").extend
+    return found
 
 
-def extended(algorithm: str, value: int, data: bytes) -> int:
-    """Return the checksum of earlier bytes followed by `data`, given `value`, the checksum of the earlier bytes."""
+def extended(algorithm: str, value: int, data: Any) -> int:
+    """Return the checksum of earlier bytes followed by `data`, given `value`, the checksum of the earlier bytes.
+
+    Raises MissingExtraError if no library can compute it.
+    """
     if algorithm == "crc32":
         from zlib import crc32
 
         return crc32(data, value)
-    found: int = _crc32c().extend(value, data)
-    return found
+    return _crc32c()(value, bytes(data))

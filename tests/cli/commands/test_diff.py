@@ -108,7 +108,7 @@ def test_as_json() -> None:
         (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
         (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
         (["HeartbeatRequest", "3"], "give both versions, or neither"),
-        (["HeartbeatRequest", "a", "b"], "'a' is not a valid integer"),
+        (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
         (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
         (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
         ([], "Missing argument"),

@@ -162,7 +162,7 @@ def test_a_message_of_no_bytes_is_an_empty_line() -> None:
 @pytest.mark.parametrize("words", [["decode"], ["encode"], ["decode", "--hex"], ["decode", "--jsonl"]])
 def test_empty_input_gives_empty_output(words: list[str]) -> None:
     result = run(*words, "--frames", "request")
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.output) == (0, "tagwire: standard input is empty\n")
 
 
 def test_unknown_tags_are_kept() -> None:

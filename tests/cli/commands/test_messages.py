@@ -206,7 +206,6 @@ BAD_BYTES = [
     ("00 01 67 00 01 6d 33", "byte 6: found 1 byte after the message, expected its end"),
     ("ff ff 00 01 6d", "group_id at byte 0: found null"),
     ("00 01 ff 00 01 6d", "group_id at byte 2: found bytes ff, expected UTF-8"),
-    ("", "group_id at byte 0: found 0 bytes left, expected 2 bytes"),
 ]
 
 

@@ -96,6 +96,25 @@ def test_suggested_commands_read_the_same_input() -> None:
         assert run(*each.split()).exit_code == 0, each
 
 
+def test_a_response_without_its_request_has_commands_for_its_own_bytes(tmp_path: Path) -> None:
+    answer = messages.registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7)
+    file = tmp_path / "a.pcap"
+    file.write_bytes(
+        pcap([Segment(1, len(answer).to_bytes(4, "big") + answer)]).replace(b"\x9c\x40\x23\x84", b"\x23\x84\x9c\x40")
+    )
+    shown = run(file)
+    assert shown.exit_code == 1 and "the request of this response was not captured" in shown.stderr
+    commands = [line.partition("tagwire explain ")[2] for line in shown.stdout.splitlines() if "--response" in line]
+    assert commands and all(run(*each.split()).exit_code == 0 for each in commands)
+
+
+@pytest.mark.parametrize(
+    "words", ["HeartbeatResponse v0 0012", "HeartbeatResponse 0 --hex 00:12", "HeartbeatResponse 0 00 12"]
+)
+def test_hex_after_the_version(words: str) -> None:
+    assert "18 RECORD_LIST_TOO_LARGE" in run(*words.split(), code=0).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

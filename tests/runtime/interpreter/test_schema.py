@@ -197,7 +197,7 @@ def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) 
         ("0a 0001 0002 6162 00 00 00000000", "user_agent", 7, "found 1 byte after the value"),
         ("06 0001 0002 6162 00 00000000", "user_agent", 5, "found 1 byte left, expected 2 bytes"),
         ("08 0001 0002 6162 02 0000 61 00 00000000", "", 7, "found tag 0 after tag 1, expected ascending tags"),
-        ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "tag 1 after tag 1"),
+        ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "found tag 1 twice, expected each tag once"),
         ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most the 1 byte left"),
         ("00 00000001 00", "foos", 1, "found 1 element"),
         ("00 00000001 01 0000", "foos[0]", 5, "found length -1"),

@@ -60,6 +60,7 @@ __all__ = [
     "NotNative",
     "Plan",
     "construct_natively",
+    "crc32c",
     "from_json",
     "from_json_text",
     "is_identical",

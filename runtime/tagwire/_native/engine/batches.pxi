@@ -9,6 +9,7 @@ cdef extern from "engine/wire.h":
 
 cdef extern from "engine/crc32c.h":
     uint32_t tw_crc32c(const tw_crc32c_tables *, const uint8_t *, int64_t)
+    uint32_t tw_crc32c_extended(const tw_crc32c_tables *, uint32_t, const uint8_t *, int64_t)
 
 cdef enum:
     # Byte offsets in the header of a magic 2 batch. Source: Kafka's documentation of record batches.
@@ -31,6 +32,14 @@ cdef enum:
     APPEND_TIME = 1 << 3
     TRANSACTIONAL = 1 << 4
     CONTROL = 1 << 5
+
+
+def crc32c(uint32_t value, data):
+    """Return the CRC-32C of earlier bytes followed by `data`. `value` is the checksum of the earlier bytes, or 0."""
+    cdef const uint8_t[::1] view = data
+    cdef Py_ssize_t size = view.shape[0]
+    return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
+
 
 cdef object TRUE = True  # `True` as a Python object, because Cython would convert a bare `True` to a C number
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")

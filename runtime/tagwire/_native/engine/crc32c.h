@@ -106,14 +106,20 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Return the checksum of `size` bytes for the polynomial that `t` was prepared for. */
-static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
+/* Return the checksum of earlier bytes with the checksum `crc`, followed by `size` bytes. `t` gives the polynomial. */
+static inline uint32_t tw_crc32c_extended(const tw_crc32c_tables *t, uint32_t crc, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42
     if (t->by_processor)
-        return ~tw_crc32c_by_processor(t, ~0u, p, size);
+        return ~tw_crc32c_by_processor(t, ~crc, p, size);
 #endif
-    return ~tw_crc32c_by_tables(t, ~0u, p, size);
+    return ~tw_crc32c_by_tables(t, ~crc, p, size);
+}
+
+/* Return the checksum of `size` bytes for the polynomial that `t` was prepared for. */
+static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
+{
+    return tw_crc32c_extended(t, 0, p, size);
 }
 
 #endif

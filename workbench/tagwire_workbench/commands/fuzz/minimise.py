@@ -16,7 +16,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.numbers import Seconds
+from tagwire_cli.arguments.numbers import Seconds, VersionNumber
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.bytes import InputError, read_bytes
@@ -42,7 +42,12 @@ class _Version(click.Argument):
 @click.argument("file", metavar="FILE")
 @click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
 @click.argument(
-    "version", cls=_Version, metavar="VERSION]", required=False, type=int, shell_complete=completion.versions
+    "version",
+    cls=_Version,
+    metavar="VERSION]",
+    required=False,
+    type=VersionNumber(),
+    shell_complete=completion.versions,
 )
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
 @click.option("--command", "words", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.numbers import whole_number
+from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
+from tagwire_cli.input.encodings import file_hint
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -40,20 +41,15 @@ def example_of(registry: "Registry") -> str:
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
 
-def one_file(words: Sequence[str]) -> str:
-    """Return the FILE argument, or "-" (standard input) if it is missing. Raises click.UsageError for a second file."""
-    if len(words) > 1:
-        raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
-    return words[0] if words else "-"
-
-
 def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
     if len(words) < 2:
         name = example_of(registry)
         example = name if wanted.startswith("MESSAGE") else name.replace("Request ", " ")
-        raise click.UsageError(f"give {wanted}, such as {example}.")
+        hint = file_hint(words)
+        raise click.UsageError(f"give {wanted}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = words
-    number = whole_number(version)
-    if number is None:
-        raise click.BadParameter(f"expected a version number, got {version!r}", param_hint="VERSION")
-    return name, number, rest
+    try:
+        return name, VersionNumber().convert(version, None, None), rest
+    except click.BadParameter as error:
+        error.param_hint = "VERSION"
+        raise
