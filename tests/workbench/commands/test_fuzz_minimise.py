@@ -107,7 +107,11 @@ def test_what_is_before_a_message(folder: Path) -> None:
             "do not identify the version",
         ),
         (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
-        (["--command", "c", "MetadataResponse", "x"], 2, "Invalid value for VERSION: 'x' is not a valid integer"),
+        (
+            ["--command", "c", "MetadataResponse", "x"],
+            2,
+            "Invalid value for VERSION: expected a version number, got 'x'",
+        ),
         (["--command", "c", "--timeout", "nan"], 2, "expected a number of seconds from 0.01 to 1000000, got nan"),
         (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
         (["--target", "builtins:len"], 1, "the target raises nothing for this input"),
