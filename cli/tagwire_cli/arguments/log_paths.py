@@ -76,11 +76,11 @@ def work_of(
     """Return the partitions to write for each path. `place` returns the output folder of a partition.
 
     With `resumes`, partitions whose output folder exists are skipped; otherwise, an existing folder is an error.
-    Nothing is written yet. Raises LogPathError, also for two partitions with the same output folder, and for a path
-    that is a file or has no partitions.
+    Nothing is written yet. Raises LogPathError, also for two partitions with the same output folder, for an output
+    folder inside a partition, and for a path that is a file or has no partitions.
     """
     from tagwire.log import LogPathError
-    from tagwire.log.whole_folder import refuse_existing
+    from tagwire.log.whole_folder import refuse_existing, refuse_inside
 
     work, seen = [], dict[Path, Path]()
     for path in paths:
@@ -96,6 +96,7 @@ def work_of(
             refuse_existing(target)
             left.append((partition, target))
         work.append(Work(path, found, left))
+    refuse_inside(seen, seen.values())
     return work
 
 

@@ -31,11 +31,11 @@ from tagwire_spark.jobs.outputs import Staged, Staging, attempt, job_output, sta
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
+    check_output,
     fetch_companions,
     found_partitions,
     job_inputs,
     log_folders,
-    only_once,
     received_folder,
     received_segment,
     sent_segment,
@@ -65,7 +65,7 @@ def compact_logs(
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
-        only_once(partitions)
+        check_output(target, partitions)
         logs = [_Log(number, found, compaction) for number, found in enumerate(partitions)]
         made = stack.enter_context(staging(target, spark))
         _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)

@@ -27,11 +27,11 @@ from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
     SegmentUnit,
+    check_output,
     fetch_companions,
     found_partitions,
     job_inputs,
     log_folders,
-    only_once,
     received_segment,
     segment_units,
 )
@@ -63,7 +63,7 @@ def convert_logs(
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
-        only_once(partitions)
+        check_output(target, partitions)
         made = stack.enter_context(staging(target, spark))
         units, results = _converted(spark, made, partitions, how, StorageOptions(storage_options or {}))
         fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))

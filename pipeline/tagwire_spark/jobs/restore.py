@@ -27,7 +27,7 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import job_inputs, received_folder
+from tagwire_spark.jobs.units import job_inputs, received_folder, refuse_output_inside
 
 
 class ImportReport(NamedTuple):
@@ -61,6 +61,7 @@ def import_logs(
     with ExitStack() as stack:
         [source] = job_inputs(path, stack, storage_options)
         export = Export.read(source)
+        refuse_output_inside(target, [(source, source.local)], "export")
         made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(_import, source=source.origin, attempts=str(made.attempts), storage=storage)

@@ -15,12 +15,13 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES
+from tagwire.log.whole_folder import refuse_inside
 from tagwire_spark.errors import PipelineError, changed, refusal
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.remote_file import GoneError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
-from tagwire_spark.files.store import StorageOptions
-from tagwire_spark.jobs.outputs import is_url
+from tagwire_spark.files.store import StorageOptions, store
+from tagwire_spark.jobs.outputs import Output, is_url
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
@@ -129,8 +130,9 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
         yield from segment_units(found, found.listed_segments(metadata=True))
 
 
-def only_once(partitions: Iterable[FoundPartition]) -> None:
-    """Raise LogPathError if two partitions have the same output folder."""
+def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
+    """Raise LogPathError if two partitions have the same output folder, or if the output is inside a partition."""
+    refuse_output_inside(output, [(found.root, found.partition.path) for found in partitions])
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -141,6 +143,23 @@ def only_once(partitions: Iterable[FoundPartition]) -> None:
             )
             raise LogPathError(f"{name}: {twice}")
         seen[found.target] = name
+
+
+def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
+    """Raise LogPathError if the output of a job is inside a folder that the job reads. `what` names these folders.
+
+    A folder is given as a path at or below an input location.
+    """
+    local = [folder for root, folder in folders if not is_remote(root.origin)]
+    refuse_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)
+    if isinstance(output.place, Path):
+        return
+    system, name = store(output.place, output.storage)
+    for root, folder in folders:
+        if is_remote(root.origin):
+            other, bare = store(root.name_of(folder), output.storage)
+            if type(other) is type(system) and f"{name}/".startswith(f"{bare}/"):
+                raise LogPathError(f"{output.place} is inside the {what} that is read; choose another output")
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:

@@ -56,7 +56,7 @@ def compact_partition(
     """
 
     def compacted(found: Partition) -> CompactReport:
-        with whole_folder(Path(target)) as folder:
+        with whole_folder(Path(target), partition.path) as folder:
             return _Compactor(found, folder, compaction, tell, explain).run()
 
     return read_steadily(partition, compacted)

@@ -152,7 +152,7 @@ def convert_partition(
 
 
 def _converted(partition: Partition, target: Path, conversion: Conversion, tell: Tell | None) -> list[ConvertReport]:
-    with whole_folder(target) as folder:
+    with whole_folder(target, partition.path) as folder:
         transactions = Transactions()
         reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
         for path in files_to_copy(partition, conversion):

@@ -68,7 +68,7 @@ def salvage(
     again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder exists
     or can't be written.
     """
-    with whole_folder(Path(output) / partition.path.absolute().name) as folder:
+    with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
             for path in folder.iterdir():  # from an earlier attempt, after which the folder had changed

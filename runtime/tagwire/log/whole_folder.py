@@ -12,7 +12,7 @@ removed by the next run on the same machine that gets the lock.
 import os
 import shutil
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EEXIST, ENOTEMPTY
 from importlib import import_module
@@ -108,11 +108,13 @@ _PARTIAL: Final = ".partial"
 
 
 @contextmanager
-def whole_folder(target: Path) -> Generator[Path]:
+def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     """Yield a temporary folder to fill. If the block succeeds, rename it to `target`; otherwise remove it.
 
-    Raises LogPathError if the target exists, can't be written, or is being written by another process.
+    `sources` are the partitions that the block reads. Raises LogPathError if the target exists, is inside a source,
+    can't be written, or is being written by another process.
     """
+    refuse_inside([target], sources)
     refuse_existing(target)
     with claimed(target) as is_alone:
         refuse_existing(target)  # another process may have written it before this one got the lock
@@ -137,6 +139,23 @@ def refuse_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
         raise LogPathError(f"{target}: already exists; nothing is overwritten")
+
+
+def refuse_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
+    """Raise LogPathError if a target is a source folder or inside one, also through links. `what` names the sources."""
+    read = set(_identities(sources))
+    for target in targets:
+        real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail for links that form a loop
+        if not read.isdisjoint(_identities((real, *real.parents))):
+            raise LogPathError(f"{target} is inside the {what} that is read; choose another output")
+
+
+def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
+    """Yield the device and inode of each folder that exists."""
+    for folder in folders:
+        with suppress(OSError):
+            status = folder.stat()
+            yield status.st_dev, status.st_ino
 
 
 def publish(made: Path, target: Path) -> None:

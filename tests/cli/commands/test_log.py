@@ -253,6 +253,20 @@ def test_rejected_input(
     assert found == code and sentence in err and not Path("b").exists()
 
 
+@pytest.mark.parametrize("output", ["c-0", "c-0/deep/new", "sub/../c-0", "link/new"])
+def test_output_inside_a_source(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    Path("link").symlink_to(stock(Path("c-0")))
+    stock(Path("b-0"))
+    before = sorted(tmp_path.rglob("*"))
+    for command in ("compact", "convert", "salvage"):
+        for paths in (["c-0"], ["b-0", "c-0"], ["."]):
+            code, _, err = run(command, *paths, "--output", output)
+            assert code == 1 and "is inside the partition that is read; choose another output" in err
+            assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="paths are text there")
 def test_paths_that_are_not_text(tmp_path: Path) -> None:
     folder = stock(Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff-0")))

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import fsspec
 import jsonschema
 import pytest
 from command import tagwire_result
@@ -20,8 +21,9 @@ from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf
 from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError, session
-from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, whatif_logs
+from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 from tagwire_spark.jobs.convert import _convert
+from tagwire_spark.jobs.exported import Export
 from tagwire_spark.jobs.outputs import Output, staging
 from tagwire_spark.jobs.tasks import _tasks
 
@@ -142,6 +144,25 @@ def test_several_disks_of_one_broker(
     assert found["replication-offset-checkpoint"] == b"0\n2\nt 1 3\nt 2 3\n"
     assert found["recovery-point-offset-checkpoint"] == b"0\n3\nt 0 3\nt 1 3\nt 2 3\n"
     assert found["meta.properties"] == b"directory.id=b\n"
+
+
+@pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
+def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None:
+    log = transactional(tmp_path / "l" / "t-0")
+    Export((), ()).write(log)
+    (tmp_path / "link").symlink_to(log)
+    fsspec.filesystem("memory").put(str(tmp_path / "l"), f"/{tmp_path.name}/l", recursive=True)
+    before = sorted(tmp_path.rglob("*"))
+    url = f"memory://{tmp_path.name}/l/t-0"
+    for source, output in (
+        (log, log / "new"),
+        (log, f"{log}/../../link/new"),
+        (str(log), str(log)),
+        (url, f"{url}/new"),
+    ):
+        with pytest.raises(LogPathError, match=r"is inside the \w+ that is read; choose another output"):
+            job(None, source, output)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
