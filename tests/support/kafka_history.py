@@ -95,41 +95,40 @@ def _head(specs: Specs) -> str:
     first, *_, last = specs
     return f"""# How Kafka changed released versions
 
-This page lists how Apache Kafka, from {first} to {last}, changed message versions that an earlier release already had.
-We compared each of {len(specs)} releases with the next, using [`tagwire breaking`](evolution.md). The releases are the
-last patch release of each minor version. `tests/support/kafka_history.py` writes this page from the specs in
-[the archive](../message_specs/README.md).
+A message version should never change once it is released. This page lists the versions that Apache Kafka changed
+anyway, from release {first} to {last}. We used [`tagwire breaking`](evolution.md) to compare each of {len(specs)}
+releases with the next, taking the last patch release of each minor version. `tests/support/kafka_history.py` writes
+this page from the specs in [the archive](../message_specs/README.md).
 
-A *wire* finding means that the bytes changed, so that an old reader rejects the new bytes or reads another value. We
-verified each of these findings with an example. Most of the changes affected nobody, because the versions were
-previews, or metadata records of KRaft before it was declared ready for production.
+A *wire* finding means that the bytes of a version changed: an old reader rejects the new bytes, or reads another value.
+We verified each wire finding with an example. Most of these changes affected nobody, because the versions were
+previews, or belonged to KRaft before it was declared ready for production.
 """
 
 
 _IN_PLACE: Final = """\
-This list shows, for each release, which existing message versions got another encoding. For example, `v0` means
-version 0. Versions that the earlier release marked as unstable are omitted. [Release by release](#release-by-release)
-lists the changes in detail.
+This list shows, for each release, in which existing message versions the bytes changed. For example, `v0` means version
+0. We left out versions that the earlier release marked as unstable. [Release by release](#release-by-release) lists the
+changes in detail.
 """
 
 _DEFAULTS: Final = """\
-A reader uses the default of a field if the field is absent, because it is a tagged field that was left out, or because
-the version does not have it. Changing a default therefore does not change the bytes, but it changes what they mean.
-Kafka's own rules do not allow such changes, but these happened:
+If the bytes do not contain a field, a reader uses the default of the field. If a release changes the default, the bytes
+stay the same, but they mean something else. Kafka's own rules do not allow such changes, but these happened:
 """
 
 _ALARMS: Final = """\
 Kafka has its own checker, which compares two specs field by field
-([differences from tagwire](evolution.md#compared-with-kafkas-checker)). If it had been used for all these releases, it
-would have rejected the following changes, although some of them are compatible:
+([differences from tagwire](evolution.md#compared-with-kafkas-checker)). If Kafka had used it for all these releases,
+the checker would have rejected the following changes, although some of them are compatible:
 """
 
 
 _UNSTABLE: Final = re.compile(r"version \d+, not stable yet, changed: (.*)")
 
 _RELEASES: Final = """\
-For each release, the changes are listed by their [severity](evolution.md#the-rules). The rule that `tagwire breaking`
-reports is shown in brackets. If a field became ignorable, encoding in a version without the field now drops its value
+For each release, the changes are listed by their [severity](evolution.md#the-rules). The brackets show the rule that
+`tagwire breaking` reports. If a field became ignorable, encoding in a version without the field now drops its value
 instead of raising an error.
 """
 
