@@ -69,7 +69,8 @@ def test_a_page_says_what_a_message_is() -> None:
     page = pages()["messages/fetch_response.md"]
     assert "API key <b>1</b>" in page and 'request <a href="fetch_request.html">' in page
     assert re.search(r"<tr><td>12</td><td>2.7.2, redefined 2.8.2 to 4.4.0</td><td>1</td><td>flexible; adds", page)
-    assert "earlier names <b>" in message_pages([views()["AlterPartitionRequest"]])["messages/alter_partition_request.md"]
+    page = message_pages([views()["AlterPartitionRequest"]])["messages/alter_partition_request.md"]
+    assert "earlier names <b>" in page
 
 
 @pytest.mark.parametrize("name", NAMES)
