@@ -265,7 +265,7 @@ def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
 
 @pytest.mark.package
 def test_the_installed_generator_finds_its_templates_and_specs(python: Path, tmp_path: Path) -> None:
-    # Without other libraries, the generator can't render code, but it must find its data folders.
+    # Without its optional dependencies, the generator can't render code, but it must still find its data folders.
     script = (
         "from tagwire_generator.project.resources import folder\n"
         "print(*(folder(name).relative_to(folder(name).parents[1]) for name in ('templates', 'message_specs')))"

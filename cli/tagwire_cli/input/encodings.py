@@ -161,7 +161,7 @@ def _escaped(text: str) -> bytes:
         bare = array[1]
     rest = _ESCAPED.sub("", bare)
     if not _ESCAPED_REST.fullmatch(rest) or not _ESCAPED.search(bare):
-        raise InputError(r"escaped input: expected \x00\x0c, 0x00, 0x0c or a Python bytes literal")
+        raise InputError(r"escaped input: expected bytes such as '\x00\x0c' or '0x00, 0x0c', or a Python bytes literal")
     return bytes.fromhex("".join(_ESCAPED.findall(bare)))
 
 

@@ -84,7 +84,7 @@ def registers_among(texts: Iterable[bytes]) -> Registers:
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:
-    """Return the registers in folders of specs. Files are named relative to the current folder."""
+    """Return the registers in folders of specs. Their file paths are relative to the current directory."""
     specs: list[tuple[str, bytes]] = []
     for folder in folders:
         with suppress(OSError, SpecError):

@@ -87,7 +87,7 @@ class _Pure:
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
                 f"the chunks of the rows have lengths {list(map(len, chunks))[:5]}, but the chunks of the versions "
-                f"{list(map(len, others))[:5]}; combine the chunks of both"
+                f"have lengths {list(map(len, others))[:5]}; combine the chunks of both"
             )
         made = []
         first = 0

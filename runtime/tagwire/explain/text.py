@@ -110,7 +110,7 @@ def parse_annotated(text: str) -> bytes:
             begin, end = line.index("bytes"), line.index("path")
             break
     else:
-        raise AnnotationError(f"the line of titles above the bytes is missing: {'  '.join(TITLES)}")
+        raise AnnotationError(f"the header line above the bytes is missing: {'  '.join(TITLES)}")
     data = bytearray()
     for number, line in lines:
         offset = line[:begin].strip()

@@ -76,7 +76,10 @@ def columns(
     if payload is None:
         return LogColumns(path, root_column(level, columns, formats), wanted)
     if level == "batch":
-        raise ColumnError("argument `message` decodes values of records, but level is 'batch'; leave it out")
+        raise ColumnError(
+            "argument `message` decodes values of records, so it can't be combined with level 'batch'; "
+            "leave `message` out"
+        )
     return LogColumns(path, root_column(level, columns, formats), wanted, payload)
 
 

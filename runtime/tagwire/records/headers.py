@@ -182,7 +182,7 @@ def _layout_of(format: Format) -> Layout:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())
             return Layout(f"headers of {format.name}", None, StructLayout("Headers", (alone,)))
-    raise EncodeError("its records have no headers", message_name=format.name, version=None, path="")
+    raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
 
 
 # The header keys of KIP-82's first draft. An enum of header keys gives each key a codec for its values.

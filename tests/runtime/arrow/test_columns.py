@@ -132,7 +132,8 @@ def test_versions_that_may_occur() -> None:
     with pytest.raises(arrow.ColumnError, match="give a version; the columns depend"):
         arrow.schema(C, [])
     with pytest.raises(
-        arrow.ColumnError, match=r"the chunks of the rows have lengths \[1\], but the chunks of the versions \[2\]"
+        arrow.ColumnError,
+        match=r"the chunks of the rows have lengths \[1\], but the chunks of the versions have lengths \[2\]",
     ):
         arrow.decode_column(pa.array([DATA]), C, pa.array([8, 9]))
     with pytest.raises(arrow.ColumnError, match="expected an integer"):

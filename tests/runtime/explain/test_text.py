@@ -91,8 +91,8 @@ def test_golden_files_may_open_with_words() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the line of titles above the bytes is missing"),
-        ("offset  bytes  path\n", "the line of titles above the bytes is missing"),
+        ("", "the header line above the bytes is missing"),
+        ("offset  bytes  path\n", "the header line above the bytes is missing"),
         (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
         (REQUEST.replace("00 07 ", "00    "), "line 5: offset '2', expected 1, the number of bytes above it"),
         (REQUEST.replace("    12  00", "    13  00"), "line 9: offset '13', expected 12, the number of bytes above it"),

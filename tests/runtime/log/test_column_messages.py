@@ -97,7 +97,7 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
         ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave version out"),
         (
             {"message": messages.OffsetCommitValue, "level": "batch"},
-            "argument `message` decodes values of records, but level is 'batch'",
+            "argument `message` decodes values of records, so it can't be combined with level 'batch'",
         ),
     ],
     ids=lambda value: "",

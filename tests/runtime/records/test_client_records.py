@@ -65,7 +65,7 @@ def test_a_header_that_can_not_be_written() -> None:
     with pytest.raises(EncodeError):
         headers.add(1, b"")  # type: ignore[arg-type]
     assert headers.as_bytes() == b""
-    with pytest.raises(EncodeError, match="its records have no headers"):
+    with pytest.raises(EncodeError, match="records in this format have no headers"):
         Headers(encoding="v1")
 
 

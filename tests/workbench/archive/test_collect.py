@@ -195,10 +195,10 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
         # In a version that only the older release has, the fields are in another order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
-         "FooData version 0 is [int32, int8] in release 2.0, but would be [int8, int32] when merged"),
+         "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
         # The newer release has one field in place of two fields of the older release.
         ([data("0-2", field("A", versions="0-1"), field("B", versions="2+"))], [data("1-2", field("Both"))],
-         "FooData version 0 is [int32] in release 2.0, but would be [] when merged"),
+         "FooData version 0 has the fields [int32] in release 2.0, but [] after merging"),
     ],
 )  # fmt: skip
 def test_releases_that_are_no_archive_are_rejected(older: list[Spec], newer: list[Spec], message: str) -> None:

@@ -220,7 +220,7 @@ def _prove(message: _Message, version: int, text: str, release: str) -> None:
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(
-            f"{message.origin}: {message.spec['name']} version {version} is [{text}] in release {release}, but would "
-            f"be [{found}] when merged; one spec can't describe both releases",
+            f"{message.origin}: {message.spec['name']} version {version} has the fields [{text}] in release "
+            f"{release}, but [{found}] after merging; one spec can't describe this release and the others",
             file=message.origin,
         )

@@ -45,7 +45,7 @@ def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries
     Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
     """
     if not keeps(data):
-        raise NothingToKeepError("the input does not have the property to keep")
+        raise NothingToKeepError("the input does not have the property that minimising must preserve")
     search = _Search(data, keeps, framing, tries)
     while search.is_smaller():
         pass
@@ -59,7 +59,7 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
     """
     wanted = _failure(target, data)
     if wanted is None:
-        raise NothingToKeepError("the target raises nothing for this input, so there is nothing to keep")
+        raise NothingToKeepError("the target raises no error for this input, so there is no failure to preserve")
     return lambda changed: _failure(target, changed) == wanted
 
 

@@ -31,7 +31,7 @@ cdef class Sources:
             self.fix_children(index)
         elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
             if schema.n_children != 1:
-                raise ColumnError(f"{path}: expected a list type with 1 child, got {schema.n_children}")
+                raise ColumnError(f"{path}: a list type must have 1 child in the Arrow schema, got {schema.n_children}")
             source.child = &self.at[index + 1]
             self.bind(index + 1, schema.children[0], array.children[0], 0, path + "[]")
         elif source.kind == TW_SOURCE_STRUCT:

@@ -127,9 +127,9 @@ class MockPeer:
         offered = self.offered.get(cls.API_KEY or 0)
         if offered is None:
             raise PeerError(
-                "none of its versions are offered"
+                "the peer offers no version of this request"
                 if cls.API_KEY in self._offered
-                else "no rule answers it, and it was not offered"
+                else "no rule handles this request, and the peer does not offer it"
             )
         if request.version not in offered or request.message is None:
             fallback = fallback_message(self.registry, response, offered, self._announcement)

@@ -173,7 +173,7 @@ def test_other_apis_may_be_offered_or_withheld(peer: MockPeer) -> None:
     peer.offer(kafka.MetadataRequest, "0-99")
     assert answer(peer.connect(), ASKING, 0).api_keys[0] == ApiVersion(api_key=3, max_version=99)
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
-    assert "HeartbeatRequest v4: none of its versions are offered" in str(peer.problems[0])
+    assert "HeartbeatRequest v4: the peer offers no version of this request" in str(peer.problems[0])
 
 
 def test_the_answer_may_be_scripted(peer: MockPeer) -> None:

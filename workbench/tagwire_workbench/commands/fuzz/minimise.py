@@ -179,9 +179,11 @@ def _exits(words: list[str], says: str | None, timeout: float, file: Path, data:
 
     wanted = outcome(data)
     if wanted[0] == 0 and says is None:
-        raise NothingToKeepError("the command ends with status 0 for this input, so there is nothing to keep")
+        raise NothingToKeepError("the command exits with status 0 for this input, so there is no failure to preserve")
     if not wanted[1]:
-        raise NothingToKeepError(f"the command does not print {says!r} for this input, so there is nothing to keep")
+        raise NothingToKeepError(
+            f"the command does not print {says!r} for this input, so there is no output to preserve"
+        )
     return lambda changed: outcome(changed) == wanted
 
 
