@@ -149,7 +149,7 @@ decode --frames request seg.log|1|the input looks like a log segment; `tagwire l
 decode --capture seg.log|1|seg.log is not a capture: the input looks like a log segment; `tagwire log dump seg.log`
 explain 00000000000000000000.index|1|an offset index; `tagwire log dump 00000000000000000000.index` prints it
 explain --capture seg.log|1|seg.log is not a capture: the input looks like a log segment
-explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not JSON; expected a capture, as JSON lines
+explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not valid JSON; expected a capture
 explain text.txt|1|the input is text, but not bytes in a known form: hex,
 explain cut.pcap|1|the capture is truncated: packet header at byte 24: expected 16 bytes, got 6
 explain t.pcap|1|no packet of the network capture contains TCP data

@@ -150,8 +150,8 @@ def test_batches_and_frames_are_one_tree() -> None:
     assert [row["name"].partition(",")[0] for row in page.rows if row["depth"] == 0] == ["frame 1", "frame 2"]
 
 
-def test_no_bytes() -> None:
-    page = render("--guess", code=1)
+def test_bytes_without_a_match() -> None:
+    page = render("--guess", stdin=b"\xff", code=1)
     assert page.tree["title"] == "No match" and page.rows == []
 
 
