@@ -65,7 +65,7 @@ class CapturedFrame:
     """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
-    """The line number, or the position among the frames of a network capture; from 1."""
+    """The number of the line, or of the frame in a network capture, or of the row in a table; from 1."""
     is_request: bool
     data: bytes
     """Header and body, without the size; empty for a gap."""
@@ -89,7 +89,14 @@ class CapturedFrame:
     """The whole object of the line."""
     registry: Registry | None = None
     """The package that decodes the frame."""
+    unit: str = "line"
+    """What `number` counts: "line", "frame" or "row"."""
     _decoded: Frame[Any, Any] | None = None
+
+    @property
+    def place(self) -> str:
+        """The frame's position in the capture, such as "line 3"."""
+        return f"{self.unit} {self.number}"
 
     @property
     def connection(self) -> str:
@@ -132,11 +139,12 @@ class CapturedFrame:
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
-            raise CaptureError(f"frame {self.number}: to decode it, open the capture with a registry")
+            raise CaptureError(f"{self.place}: to decode it, open the capture with a registry")
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:
-            raise CaptureError(UNKNOWN_API)
+            remedy = "; its line needs api_key and api_version" if self.unit == "line" else ""
+            raise CaptureError(f"{UNKNOWN_API}{remedy}")
         return self.registry.decode_response(self.data, *self.api, **options)
 
 
@@ -259,7 +267,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
     """Read the frames of a network capture in the order in which they became complete. Raises CaptureError."""
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
-        yield CapturedFrame(number, each.is_request, data, None, each.connection, None, each.time, gap=gap)
+        place = (None, each.connection, None, each.time)
+        yield CapturedFrame(number, each.is_request, data, *place, gap=gap, unit="frame")
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:

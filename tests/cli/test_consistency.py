@@ -6,11 +6,12 @@ import pytest
 from click.testing import CliRunner, Result
 from command import tagwire_result
 from command_paths import COMMAND_PATHS, command_of
-from network_packets import pcap
+from network_packets import Segment, pcap
 
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
 from tagwire_cli.output.tables import Column, fitted
+from tagwire_messages import ApiVersionsResponse, registry
 
 HEX = "0012000300000007000864656d6f2d61707000087461677769726504312e3000"
 READERS = """\
@@ -164,6 +165,9 @@ redact empty.bin|0|empty.bin is empty
 decode --frames request empty.bin|0|empty.bin is empty
 encode --frames request empty.bin|0|empty.bin is empty
 log dump t.pcap|1|t.pcap: network capture, not a log segment; `tagwire explain t.pcap` reads it
+redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
+replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests are missing from the capture
+compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
 spark convert nosuch --output x|2|nosuch: can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
 decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
@@ -174,6 +178,16 @@ show MetadataRequest 99|2|supported versions are 0-13
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
 """
 """Wrong command lines, each with its exit status and a part of the error."""
+ANSWER = registry.encode_response(ApiVersionsResponse(), 3, correlation_id=7)
+FRAMES = [len(frame).to_bytes(4, "big") + frame for frame in (bytes.fromhex(HEX), ANSWER)]
+UNPAIRED = pcap(
+    Segment(number, data, is_request, "PA" if data else "S", port)
+    for port in (40000, 40001)
+    for is_request, frame in ((True, FRAMES[0]), (False, FRAMES[1]))
+    for number, data in enumerate((b"", frame))
+    if (port, is_request, number) != (40001, True, 1)
+)
+"""A network capture with a request, its response, and a response on another connection without its request."""
 
 
 @pytest.mark.parametrize("line", WRONG.splitlines())
@@ -187,6 +201,16 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "text.txt").write_text("hello world this is text\n")
     for name in ("empty.bin", f"{0:020}.index"):
         (tmp_path / name).write_bytes(bytes(8 if name != "empty.bin" else 0))
+    (tmp_path / "p.pcap").write_bytes(UNPAIRED)
     words, status, answer = line.split("|")
     done = tagwire_result(*words.format(binary="binary", dump="dump").split())
     assert done.exit_code == int(status) and answer in done.stderr, done.output
+
+
+def test_a_redacted_network_capture_is_a_capture() -> None:
+    every = tagwire_result("redact", "--keep-unreadable", stdin=UNPAIRED, code=1).stdout
+    frames = [
+        tagwire_result("decode", "--capture", "--jsonl", "--keep-going", stdin=each) for each in (UNPAIRED, every)
+    ]
+    assert frames[1].stdout.replace("; its line needs api_key and api_version", "") == frames[0].stdout
+    assert len(tagwire_result("redact", stdin=UNPAIRED, code=1).stdout.splitlines()) == 2

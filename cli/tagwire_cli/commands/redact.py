@@ -1,8 +1,8 @@
 """`tagwire redact`: remove secrets from captures and frames."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import frames_option, package_option, port_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.bytes import one_file
-from tagwire_cli.input.captures import api_of, captured_frames
+from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.input.frame_stream import at, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.input.request_stream import ResponseApis
@@ -20,6 +20,7 @@ from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line
 
 if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
     from tagwire.frames.redaction import Redaction
     from tagwire.frames.registry import Registry
 
@@ -50,8 +51,9 @@ def command(
 ) -> None:
     """Remove passwords, tokens and keys from captured frames.
 
-    The input is a capture: lines of JSON with `hex`, as described in docs/capture-format.md.
-    With --frames, it is a stream of frames. Fields that the specs mark as
+    The input is a capture: lines of JSON with `hex`, as described in
+    docs/capture-format.md, or a pcap or pcapng file, whose frames are written as such
+    lines. With --frames, it is a stream of frames. Fields that the specs mark as
     sensitive become empty; everything else stays the same, byte for byte. Produced
     and fetched records are not searched for secrets.
 
@@ -99,9 +101,15 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
     """Yield each frame of a capture, with a function that redacts it and a function that writes it as a line."""
     for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
-        if not (frame.is_request or frame.is_close):
-            redact = partial(_response, redaction, api_of(frame, file), frame.rivals)
-        yield f"line {frame.number}", frame.data, redact, partial(_write_row, frame.row)
+        if frame.gap or not (frame.is_request or frame.is_close):
+            redact = partial(_response, redaction, frame.api, frame.rivals) if frame.api else partial(_rejected, frame)
+        yield frame.place, frame.data, redact, partial(_write_row, frame)
+
+
+def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
+    """Raise CaptureError, because the frame is a gap or its API is unknown."""
+    frame.decode()
+    return data
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
@@ -126,8 +134,17 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
     return redacted
 
 
-def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
-    write_json_line({**row, "hex": frame.hex()})
+def _write_row(frame: "CapturedFrame", data: bytes) -> None:
+    """Write a frame as a line of JSON, also if it is from a network capture. A gap has no bytes to write."""
+    if frame.gap:
+        return
+    row = frame.row or {
+        "dir": "req" if frame.is_request else "resp",
+        "conn": frame.conn,
+        "timestamp": frame.milliseconds,
+        **dict(zip(("api_key", "api_version"), frame.api or (), strict=False)),
+    }
+    write_json_line({**row, "hex": data.hex()})
 
 
 def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":

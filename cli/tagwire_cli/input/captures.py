@@ -83,15 +83,6 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
     return (frame for frame in captured_frames(file, registry, port=port) if test is None or test(frame))
 
 
-def api_of(frame: "CapturedFrame", file: str) -> tuple[int, int]:
-    """Return the API key and version of a frame. Raises CaptureError for a response whose API is unknown."""
-    if frame.api is None:
-        raise CaptureError(
-            f"{file}: line {frame.number}: a response needs api_key and api_version, or its request in an earlier line"
-        )
-    return frame.api
-
-
 def digest(frame: "CapturedFrame") -> str:
     """Return the hash by which `sender_faults.json` identifies a frame."""
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()

@@ -86,7 +86,10 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the values of all columns except `file`. `body` is the form of message bodies: json, bytes or none."""
+    """Return the values of all columns except `file`, and `place`, the frame's position for errors.
+
+    `body` is the form of message bodies: json, bytes or none.
+    """
     request, response = exchange
     first = request or response
     assert first is not None
@@ -100,6 +103,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     times = [frame.milliseconds if frame else None for frame in exchange]
     return {
         "line": first.number,
+        "place": first.place,
         "run": _shown(first.run),
         "connection": _shown(first.conn),
         "clientLabel": _shown(first.client),
@@ -203,7 +207,7 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
         error = row[f"{side}Error"]
         if error:
             api = "" if row["apiKey"] is None else f" of API {row['apiKey']} v{row['apiVersion']}"
-            where = f"{file}: row {row['line']}: {side}{api}"
+            where = f"{file}: {row['place']}: {side}{api}"
             at = f"{error['path']} at byte {error['offset']}: " if error["offset"] is not None else ""
             return PipelineError("MALFORMED_KAFKA_MESSAGE", f"{where}: {at}{error['reason']}.")
     return None
@@ -236,6 +240,7 @@ def captured_frames(
             if header == _PARQUET:
                 for number, row in enumerate(_parquet(path, file), 1):
                     frame = frame_of_row(number, row, f"{path}: row {number}")
+                    frame.unit = "row"
                     if not frame.is_close:
                         yield frame
                 return

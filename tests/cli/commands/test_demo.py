@@ -80,7 +80,7 @@ def test_gzipped_or_not(tmp_path: Path) -> None:
 
 def test_frames_of_unknown_versions_are_counted(tmp_path: Path) -> None:
     result = run(write(tmp_path, [row(), row(api_version=77), row(api_key=4711)]))
-    assert result.exit_code == 0 and "Skipped 2 frames of APIs or versions" in result.stdout
+    assert result.exit_code == 0 and "Skipped 2 frames of unknown APIs or versions" in result.stdout
 
 
 def test_rejected_frame_fails_the_demo(tmp_path: Path) -> None:

@@ -132,7 +132,12 @@ def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
 REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("redact",), b"{}", 1, "line 1 is not a captured frame: dir must be req, resp or close"),
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not valid JSON"),
-    (("redact",), b'{"dir": "resp", "hex": "00"}', 1, "line 1: a response needs api_key and api_version"),
+    (
+        ("redact",),
+        b'{"dir": "resp", "hex": "00"}',
+        1,
+        "line 1: the request of this response was not captured, so its API is unknown; its line needs",
+    ),
     (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a string of hex digits"),
     (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}', 1, "must be numbers"),
     (("redact", "--hex"), b"", 2, "--hex need --frames"),

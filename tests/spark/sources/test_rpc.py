@@ -134,12 +134,12 @@ def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
     [row] = load(spark, path).collect()
     assert row.requestError.reason and row.request is None and row.clientId == "me" and row.responseError is None
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*row 1: request of API 12 v4"):
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*line 1: request of API 12 v4"):
         load(spark, path, mode="FAILFAST").collect()
     [struct] = load(spark, path, body="struct", api="Heartbeat").collect()
     assert struct.request.group_id is None and struct.request._error.offset and struct.response.error_code == 0
     assert struct.requestError == row.requestError and struct.responseError is None
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*row 1: request of API 12 v4"):
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*line 1: request of API 12 v4"):
         load(spark, path, mode="FAILFAST", body="struct", api="Heartbeat").collect()
 
 
@@ -239,5 +239,5 @@ def test_network_capture_with_missing_packets(spark: "SparkSession", tmp_path: P
         assert gap.requestError.reason.startswith(f"gap in the requests: {2 * len(sized[0])} bytes missing")
         assert gap.connection == "10.0.0.1:40000 -> 10.0.0.2:9092"
         assert (gap.requestSize, gap.correlationId, gap.responseError) == (None, None, None)
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*a.pcap: row \d+: request: gap in the"):
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\].*a.pcap: frame \d+: request: gap in the"):
         load(spark, tmp_path / "a.pcap", mode="FAILFAST").collect()

@@ -77,7 +77,7 @@ MetadataRequest.include_topic_authorized_operations  -          -          True
     )
     assert err.splitlines() == [
         f"{files[1]}: 1 frame can't be read: request of API 999",
-        f"{files[1]}: 1 frame can't be read: response",
+        f"{files[1]}: 1 frame can't be read: response without a captured request",
     ]
 
 
@@ -87,7 +87,10 @@ def test_as_json(files: list[str]) -> None:
     jsonschema.validate(found, SCHEMA)
     assert code == 0
     assert (found["a"]["frames"], found["a"]["unreadable"]) == (4, {})
-    assert (found["b"]["frames"], found["b"]["unreadable"]) == (4, {"request of API 999": 1, "response": 1})
+    assert (found["b"]["frames"], found["b"]["unreadable"]) == (
+        4,
+        {"request of API 999": 1, "response without a captured request": 1},
+    )
     metadata = found["messages"][2]
     assert (metadata["versionsInA"], metadata["versionsInB"]) == ({"11": 1, "12": 1}, {"12": 1})
     by_path = {each["path"]: each for each in metadata["fields"]}

@@ -73,7 +73,9 @@ def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
         frame(METADATA, 12),
         frame(kafka.HeartbeatResponse(), 4, 99),
     )
-    assert run(file, peer.address) == (0, "", "played 3 requests; answers: 3 the same, 0 different, 0 missing\n")
+    code, out, err = run(file, peer.address)
+    assert (code, out) == (0, "") and "frames.jsonl.gz: left out 1 response: bytes or requests are missing" in err
+    assert err.endswith("\nplayed 3 requests; answers: 3 the same, 0 different, 0 missing\n")
     assert len({each.connection for each in peer.requests}) == 2
 
 

@@ -111,7 +111,11 @@ def command(
     require_headers(registry)
     lines = captured_frames(file, registry, port=port, closes=True)
     chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
-    played = list(steps(registry, chosen, file))
+    left_out = Counter[str]()
+    played = list(steps(registry, chosen, file, lambda frame: left_out.update(["gap" if frame.gap else "response"])))
+    if left_out:
+        parts = " and ".join(count(number, kind) for kind, number in left_out.items())
+        say(f"tagwire: {file}: left out {parts}: bytes or requests are missing from the capture", err=True)
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _Lines().show
@@ -199,12 +203,12 @@ class _Lines:
         from tagwire.testing.peer.assertions import difference_lines
 
         step = answer.step
-        what = f"line {step.line}, connection {step.connection or '?'}: {name} v{step.version}"
+        what = f"{step.place}, connection {step.connection or '?'}: {name} v{step.version}"
         first = self._shown.setdefault((name, tuple(found)), step.line)
         if answer.data is None:
             write_line(f"{what} is missing: {answer.reason}")
         elif found and first != step.line:
-            write_line(f"{what} differs as in line {first}")
+            write_line(f"{what} differs as in {step.unit} {first}")
         elif found:
             write_line(f"{what} differs")
             for line in difference_lines(found):

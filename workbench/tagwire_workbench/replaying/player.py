@@ -99,27 +99,42 @@ class Step(NamedTuple):
     """The recorded request to which this response belongs."""
     is_close: bool = False
     """Whether the connection closed here."""
+    unit: str = "line"
+    """What `line` counts: in a network capture, frames."""
+
+    @property
+    def place(self) -> str:
+        """The position in the capture, such as "line 3"."""
+        return f"{self.unit} {self.line}"
 
 
-def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
-    """Yield the steps of a capture. Responses without a recorded request are left out. Raises CaptureError."""
+def steps(
+    registry: "Registry", frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
+) -> Iterator[Step]:
+    """Yield the steps of a capture. Raises CaptureError.
+
+    Gaps in a network capture, and responses without a recorded request, are left out: `left_out` is called with them.
+    """
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:
             yield Step(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
             continue
+        if frame.gap or (frame.api is None and not frame.is_request):
+            left_out(frame)
+            continue
         start = 4 if frame.is_request else 0
-        if frame.api is None:
-            raise CaptureError(f"{name}: line {frame.number} can't be played: api_key or api_version is missing")
-        if pairing.has_ids and len(frame.data) < start + 4:
-            raise CaptureError(f"{name}: line {frame.number} can't be played: the frame ends before its correlation ID")
+        if frame.api is None or (pairing.has_ids and len(frame.data) < start + 4):
+            raise CaptureError(f"{name}: {frame.place} can't be played: the frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
         request = b"" if frame.is_request else pairing.answer(connection, frame.data)
         if request is None:
+            left_out(frame)
             continue
         if frame.is_request:
             pairing.ask(connection, frame.data, frame.data)
-        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
+        found = (frame.data, frame.time, request)
+        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, *found, unit=frame.unit)
 
 
 _READ_SIZE: Final = 1 << 16
