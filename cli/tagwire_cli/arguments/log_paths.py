@@ -22,16 +22,25 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
     for path in paths:
         if path.is_file():
-            with path.open("rb") as file:
-                kind = capture_kind(file.read(4096))
-            if kind:
-                raise LogPathError(f"{path}: {kind}, not a log segment; `tagwire explain {path}` reads it")
+            _refuse_others(path)
             yield Segment(path)
             continue
         found = list(find_partitions(path))
         if not found:
             raise LogPathError(f"{path}: no partition found in this folder or below it")
         yield from found
+
+
+def _refuse_others(path: Path) -> None:
+    """Raise LogPathError if a file is compressed by gzip, or a capture."""
+    from tagwire.log import LogPathError
+
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if kind := capture_kind(head):
+        raise LogPathError(f"{path}: {kind}, not a log segment; `tagwire explain {path}` reads it")
+    if head.startswith(b"\x1f\x8b"):
+        raise LogPathError(f"{path}: compressed by gzip; decompress it first, with `gunzip {path}`")
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
@@ -46,6 +55,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
+        _refuse_others(path)
         raise LogPathError(f"{path}: a single segment can't be {done}; give the folder of its partition")
     found = list(find_partitions(path))
     if not found:

@@ -22,6 +22,7 @@ from tagwire_cli.output.progress import clear_bar
 from tagwire_cli.paths import given_name
 
 _GAP: Final = "  "
+_ZEROS: Final = re.compile("/0{4,}(?=[0-9])")
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
 """JSON members that map reasons to counts."""
@@ -86,13 +87,15 @@ def fitted(
             left -= len(_GAP) + widths[number]
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
-        say(f"tagwire: too narrow for the columns {left_out}; a pipe or a wider terminal shows them", err=True)
-    return [columns[number] for number in kept], [
-        [cells[number][at] for number in kept] for at in range(1, len(rows) + 1)
-    ]
+        say(f"tagwire: left out for lack of width: {left_out}; widen the terminal, or pipe the output", err=True)
+        # Fit the other columns again: they may have been shortened for those left out.
+        return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
+    return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
 
 
 def _shortened(cell: str, width: int, *, is_path: bool) -> str:
+    if is_path and len(cell) > width:
+        cell = _ZEROS.sub("/…", cell)  # the name of a segment says less than its folder, the partition
     if len(cell) <= width:
         return cell
     return f"…{cell[1 - width :]}" if is_path else f"{cell[: width - 1]}…"

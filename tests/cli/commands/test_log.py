@@ -238,6 +238,11 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
         (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
         (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
         (("dump", "a.log", "--limit", "x=1"), 2, "expected NAME=N"),
+        (("dump", "a.log.gz"), 1, "a.log.gz: compressed by gzip; decompress it first"),
+        (("state", "a.log.gz"), 1, "a.log.gz: compressed by gzip; decompress it first"),
+        (("dump", "a.log", "--start-offset", "-5"), 2, "-5 is not in the range x>=0"),
+        (("dump", "a.log", "--start-offset", "9", "--end-offset", "9"), 2, "--end-offset must be above --start-offset"),
+        (("dump", "a.log", "--start-time", "9", "--end-time", "5"), 2, "--end-time must be above --start-time"),
         (("shrink",), 2, "No such command"),
     ],
 )
@@ -249,6 +254,7 @@ def test_rejected_input(
     for path in (Path("a.log"), Path("c-0", SEGMENT)):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(build([Record(0, 300, b"k", b"v")], "v2").encode())
+    Path("a.log.gz").write_bytes(gzip.compress(Path("a.log").read_bytes()))
     found, _, err = run(*arguments)
     assert found == code and sentence in err and not Path("b").exists()
 

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 @click.command("dump")
 @paths_argument
-@click.option("--start-offset", type=int, metavar="N", help="Start at this offset, found with the indexes.")
-@click.option("--end-offset", type=int, metavar="N", help="Stop before this offset.")
+@click.option(
+    "--start-offset", type=click.IntRange(0), metavar="N", help="Start at this offset, found with the indexes."
+)
+@click.option("--end-offset", type=click.IntRange(0), metavar="N", help="Stop before this offset.")
 @click.option("--start-time", type=Time(), metavar="TIME", help="Only records from this time on (milliseconds or ISO).")
 @click.option("--end-time", type=Time(), metavar="TIME", help="Only records before this time.")
 @click.option("--key", metavar="TEXT", help="Only records with this key.")
@@ -97,6 +99,12 @@ def command(
     from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
+    for first, end, what in (
+        (start_offset, filters["end_offset"], "offset"),
+        (filters["start_time"], filters["end_time"], "time"),
+    ):
+        if first is not None and end is not None and first >= end:
+            raise click.UsageError(f"--end-{what} must be above --start-{what}, or nothing is printed.")
     bounds = limits_of(limits)
     logs = [path for path in paths if not _dump_entries(path, as_json)]
     found, skipped = list(partitions_of(logs)), Skipped()
