@@ -111,12 +111,12 @@ def unreadable(text: str, errno: int | None = None) -> PipelineError:
 
 
 def changed(why: str) -> PipelineError:
-    """Return the error for a log that a broker or another program changed while it was read."""
+    """Return the error KAFKA_LOG_CHANGED, for a log that a broker or another program changed while it was read."""
     return PipelineError("KAFKA_LOG_CHANGED", f"{why}; the log changed while it was read, so read it again.")
 
 
 def loss(why: str) -> PipelineError:
-    """Return the error for a log in which requested records are missing."""
+    """Return the error KAFKA_LOG_DATA_LOSS, for a log that lacks requested records."""
     return PipelineError(
         "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false continues with the existing records."
     )

@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type to which a column of this type is converted for Spark."""
+    """Return the Arrow type that Spark can read and to which a column of this type is converted."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -85,7 +85,7 @@ def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """Return the Arrow schema that Spark expects from a data source with this Spark schema."""
+    """Convert a Spark schema to the Arrow schema that a data source's batches must have. Timestamps are in UTC."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
@@ -95,7 +95,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether `spark_side` changes the values of a column of this type, not only field names or nullability."""
+    """Return whether values of this type must be converted for Spark, not only renamed or made nullable."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -104,7 +104,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """Exports the buffers of a column under another Arrow type with the same memory layout."""
+    """Exports a column's buffers under another Arrow type that has the same memory layout (`__arrow_c_array__`)."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column

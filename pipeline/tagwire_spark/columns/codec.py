@@ -83,7 +83,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Add errors to the error column for the rows whose values don't fit. `misfits` has the errors by row number."""
+    """Store the Misfit of each row in `misfits` (by row number) in the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -91,7 +91,10 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Set `reason` as the error in the rows that the mask selects. `pairs` are structs of `value` and `error`."""
+    """Store `reason` as the error of each row that the mask selects.
+
+    `pairs` has structs with the fields `value` and `error`.
+    """
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -318,7 +321,10 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the versions that rows may have. Raises PipelineError if the message doesn't have these versions."""
+    """Return the versions that rows may have: a fixed version, or those of the option `versions` (default: all).
+
+    Raises PipelineError if the message has none of these versions.
+    """
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -56,7 +56,8 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            # `flatten` makes the field null in rows where the struct is null.
+            # Unlike `field`, `flatten` also makes a struct's fields null in the rows in which the struct itself is
+            # null.
             for column, field in zip(array.flatten(), type, strict=True)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
@@ -87,7 +88,11 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit the type, by bisection; there is at least one. Row numbers start at `first`."""
+    """Yield the number and Misfit of each row that doesn't fit, found by bisection.
+
+    `array` must have at least one such row; `misfit` is the error of converting it as a whole. Its first row has number
+    `first`.
+    """
     if len(array) == 1:
         yield first, misfit
         return

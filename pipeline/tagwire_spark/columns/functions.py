@@ -161,7 +161,10 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The signature of an SQL function. Spark doesn't check how many arguments a call has, so `check` does."""
+    """The name and parameters of an SQL function.
+
+    Spark doesn't check how many arguments a call has, so `check` does.
+    """
 
     name: str
     required: tuple[str, ...]
@@ -181,7 +184,7 @@ def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Cal
     """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # Spark recognizes an Arrow UDF by these type hints
-        call.check(len(columns))  # SQL calls may have any number of arguments
+        call.check(len(columns))  # Spark itself accepts any number of arguments in an SQL call
         settle_worker()
         return run(*columns)
 

@@ -34,7 +34,8 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found not in (expected, f"{expected}_ntz"):  # times without a time zone are read as UTC
+        # Times without a time zone (`timestamp_ntz`) are accepted, and read as UTC.
+        if found not in (expected, f"{expected}_ntz"):
             raise _unknown(f"Column {field.name}: expected {expected}, got {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:
@@ -53,7 +54,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first field or element that may be null but is requested as NOT NULL; otherwise None."""
+    """Return the path of the first nullable field or element that is requested as NOT NULL; None if there is none."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -64,7 +65,7 @@ def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
 
 
 def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
-    """Return the name, type and nullability of a struct's fields, an array's element, or a map's key and value."""
+    """Return (name, type, is_nullable) of a struct's fields, an array's element, or a map's key and value."""
     if isinstance(type, StructType):
         return [(field.name, field.dataType, field.nullable) for field in type]
     if isinstance(type, ArrayType):
@@ -75,9 +76,9 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Return an Arrow batch with this schema. `file_of` returns the file that a row comes from, for errors.
+    """Return an Arrow batch with this schema. Raises PipelineError if a column declared NOT NULL has a null.
 
-    Raises PipelineError for a null that the schema forbids.
+    The error names the file that `file_of` returns for the number of the first such row.
     """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:
@@ -89,5 +90,5 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return the column with the declared type, which may differ only in whether nulls are allowed."""
+    """Return the column with the declared type. The types may differ only in which inner fields may be null."""
     return column if column.type.equals(type) else in_type(column, type)

@@ -100,7 +100,10 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values with the same message, version and options. `places` are their row numbers, for errors."""
+    """Encode values that share a message, version and options.
+
+    `places` has the row number of each value, for error texts.
+    """
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:

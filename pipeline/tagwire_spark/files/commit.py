@@ -98,8 +98,9 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` receives the micro-batches noted in the last commit, inspects the folder, and returns the files to move. It
-    returns None if the job is already committed. If another job commits first, `change` is called again.
+    `change` is called with the micro-batches that the last commit's manifest notes. It inspects the folder and returns
+    the files to move and remove, or None if the job was committed before. If another job commits first, `change` is
+    called again.
     """
     folder = _of(job)
     while True:
@@ -235,7 +236,10 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Carry out the remaining steps of a commit. Raises OSError, and PipelineError if the commit had to be undone."""
+    """Carry out the remaining steps of a commit.
+
+    Raises OSError, and PipelineError if a step failed and the commit was undone.
+    """
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -247,14 +251,18 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # The last commit's process may have died before it removed the job's staging folder.
+        # If the process of the last commit died, it may have left the job's staging folder behind. Remove the folder
+        # now.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits. Without locks, two processes could carry out one commit."""
+    """Wait some time for other processes to finish their commits.
+
+    Without locks, two processes could carry out one commit.
+    """
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -281,9 +289,9 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return the error KAFKA_LOG_CHANGED if a planned file was removed, otherwise `error`.
+    """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed, otherwise `error` itself.
 
-    If a local file's folder is missing as well, the worker may lack a mount, so `error` is returned.
+    If a local file's folder is missing as well, the worker probably lacks a mount, so the result is `error`.
     """
     is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
     return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))

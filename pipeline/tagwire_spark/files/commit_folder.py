@@ -67,14 +67,17 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Make finished files available to the driver: leave them in place if it can read them, otherwise upload them.
+        """Let the driver read finished files: leave them in a folder that it shares, or upload them to object storage.
 
         Raises PipelineError, OSError.
         """
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Check that the job is still running. Call it after the last file. Raises PipelineError if the job is over."""
+        """Check that the job is still running. Call this after the attempt's last file.
+
+        Raises PipelineError if the job is over.
+        """
         self._to.end(self)
 
     def close(self) -> None:
@@ -112,7 +115,10 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files available to the driver. `top` is the local folder that corresponds to the log folder."""
+        """Let the driver read finished files of an attempt.
+
+        `top` is the local folder that stands for the log folder.
+        """
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
@@ -143,7 +149,10 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path at which a staged file can be edited. The changes are stored after the block."""
+        """Yield a local path at which a staged file can be edited.
+
+        The edited file is stored at the end of the block.
+        """
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
@@ -163,7 +172,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Check, before anything is changed, that all files can be moved. Raises PipelineError."""
+        """Check that all files of a change can be moved, before any of them is. Raises PipelineError."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:

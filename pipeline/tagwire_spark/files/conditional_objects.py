@@ -86,7 +86,7 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another client is putting the same object
+            time.sleep(0.2)  # another client is putting the same object, so try again
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
         """Copy objects, given as pairs of source name and target name."""

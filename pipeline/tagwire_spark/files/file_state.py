@@ -43,7 +43,7 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
-    """Return the state of an fsspec file, given its dict from `info` or from a listing."""
+    """Return the state of an fsspec file from its details, a dict that `info` or a listing returned."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
@@ -71,7 +71,10 @@ def _text(value: Any) -> str:
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file changed since planning. A file that may grow must have at least `end` bytes."""
+    """Raise PipelineError if a file changed since planning.
+
+    A file that may grow may have another size and tag than planned, but must have at least `end` bytes.
+    """
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -110,7 +113,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return two checksums: of the first and of the last bytes within a file's first `size` bytes.
+    """Return the checksums of the first and the last bytes among a file's first `size` bytes.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
     truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.

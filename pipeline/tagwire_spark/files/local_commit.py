@@ -96,7 +96,7 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: when a job is over, its folder is gone, so a late attempt has nowhere to write."""
+        """Do nothing. When a job is over, its folder is gone, so a late attempt can't write anything."""
 
     def remove(self, job: Job) -> None:
         shutil.rmtree(job.folder, ignore_errors=True)
@@ -141,7 +141,7 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        Manifests with a finished number are ignored: their writers were too late.
+        A manifest whose number belongs to a finished commit is ignored: its writer claimed the number too late.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -172,7 +172,7 @@ class LocalFolder(CommitFolder):
             claimed = self.manifest(number)
             if claimed.get("job") != job.id:  # otherwise the link succeeded, and only the reply was lost
                 return False
-        # This process was too late, because the number belongs to a finished commit.
+        # The number belongs to a commit that is already finished, so this process claimed it too late.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -188,7 +188,7 @@ class LocalFolder(CommitFolder):
         folder.
         """
         root = self.path
-        job.folder.mkdir(exist_ok=True)  # no task has created the folder if a micro-batch has no rows
+        job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
         device = job.folder.stat().st_dev
         for source, target in change.moves:
             (root / source).stat()  # fails if the task wrote to a mount that the driver lacks
@@ -206,7 +206,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Check this only after reading the manifest, because a slow writer may reuse the number of a finished commit.
+        # Read the manifest before this check: a slow writer may reuse the number of a commit that has just finished.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
@@ -304,7 +304,7 @@ class LocalFolder(CommitFolder):
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:
-    """Move the files to be removed to the staging folder, and the new files to their targets. Raises OSError."""
+    """Move the commit's new files into place, and the files that it removes into the staging folder. Raises OSError."""
     root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
@@ -321,7 +321,7 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Move a file unless this or another process has already moved it. Raises OSError."""
+    """Move a file. Do nothing if an earlier attempt or another process has already moved it. Raises OSError."""
     try:
         source.replace(target)
     except FileNotFoundError:
@@ -341,7 +341,7 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Move a commit's files back to where they were before it. Raises OSError."""
+    """Undo the moves of a commit, so that each file is where it was before. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
     if not undone.exists():  # another process has moved all files back, and later commits may use the targets
         return

@@ -68,7 +68,10 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is unchanged since planning, unless every request checks that. Raises PipelineError."""
+        """Check that the file is unchanged since planning, unless each request has an ETag condition anyway.
+
+        Raises PipelineError.
+        """
         if not self._is_conditional:
             self._check()
 
@@ -80,14 +83,17 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries. Raises any error of the file system's library."""
+        """Request a range of bytes, without retries.
+
+        Raises PipelineError if the file changed, and any error of its library.
+        """
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # the ETag differs: the file has changed, perhaps only by growing
+            if error.errno == EINVAL:  # the request's ETag no longer matches: the file was replaced, or has only grown
                 self._check()
             raise
         if len(found) < end - start:
@@ -174,7 +180,7 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
-        More bytes are returned if they are being fetched ahead anyway. Raises PipelineError.
+        Up to a block more is returned if it lies in the range that is fetched ahead anyway. Raises PipelineError.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
@@ -187,7 +193,7 @@ class RemoteBytes(FileBytes):
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
-            self._next = position  # don't fetch bytes that the reader has skipped
+            self._next = position  # skip the bytes between the last prefetched block and `position`
             self._begin_next()
         ahead = 0 if self._pool is None else _AHEAD
         while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:
@@ -221,7 +227,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
 
 
 def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
-    """Return a reader of index entries that fetches several thousand entries per request."""
+    """Return a reader of index entries that fetches several thousand entries per request and keeps them."""
     pieces: dict[int, bytes] = {}
     size = file.state.size - file.state.size % layout.size
 

@@ -106,11 +106,11 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
-# Detect listings of object storage that may show part of a commit.
+# These checks detect a listing of object storage that may show part of a commit.
 # Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
-# While a commit copies objects, its manifest is in the log folder. Afterwards, `_SUCCESS` is a different object.
-# So a listing shows no part of a commit if it shows no manifest, and `_SUCCESS` is still the same object afterwards.
-# Check this only if `kafka_log` has written to the listed folder, or if the listing took several requests.
+# While a commit copies objects, its manifest is in the log folder. When the commit is done, `_SUCCESS` is replaced.
+# So a listing without a manifest shows no part of a commit if `_SUCCESS` is the same object before and afterwards.
+# Folders are checked only if `kafka_log` has written to them, or if listing them took several requests.
 
 _ONE_REQUEST: Final = 1000
 """Maximum number of objects that one S3 listing request returns; a single request is atomic."""
@@ -132,9 +132,9 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in the parent folder of a partition that is about to be listed.
+        """Record the commit marks in the parent folder of a partition, before the partition is listed.
 
-        If the user has no permission to list the parent folder, its commits are not detected.
+        Does nothing if the user may not list the parent folder. Commits to it are then not detected.
         """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
@@ -146,7 +146,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """Record the commit marks found in the listing of the folder `root`."""
+        """Record the commit marks that are among the files listed below the folder `root`."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")
@@ -157,9 +157,9 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Carry out a folder's pending commits, and check that its commit marks are as they were in the listing.
+        """Check that no commit was made to a folder while it was listed: its commit marks must still be the same.
 
-        Raises PipelineError (KAFKA_LOG_CHANGED) if they have changed.
+        Carries out pending commits first. Raises PipelineError (KAFKA_LOG_CHANGED) if the marks differ.
         """
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):

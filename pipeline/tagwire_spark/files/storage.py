@@ -50,7 +50,8 @@ Listed = tuple[str, int, str, int]
 class Location:
     """A local or remote file or folder.
 
-    `local` is its path. For a remote file or folder, this is a path in the local tree that mirrors a listing.
+    `local` is the path of a local file or folder. For a remote one, it is a path in the local tree of empty files that
+    mirrors the listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -65,11 +66,14 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the original path or URL for a local path below this location or next to it."""
+        """Return the path or URL that the user knows a file by. `path` is below this location or next to it."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
-        """Return the state of a file below this location. Raises LogPathError if the file no longer exists."""
+        """Return the size and identity of a file below this location.
+
+        Raises LogPathError if the file no longer exists.
+        """
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
@@ -131,7 +135,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the listing entries from which `received` makes a location on a worker; None for local files."""
+        """Return the listing entries of files for `received` on a worker; None if this location is local."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -146,7 +150,7 @@ class Location:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files, and put them in place of the empty files in the local tree.
+        """Fetch small remote files into the local tree, in place of the empty files that stand for them.
 
         Raises PipelineError, LogPathError.
         """
@@ -160,7 +164,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch a file from the parent folder of a remote folder, if the file exists. Raises PipelineError."""
+        """Fetch the file `name` from the folder above a remote folder, if it exists there. Raises PipelineError."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -225,7 +229,10 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """List the folder of a URL or URL pattern with one call, and return an iterator over the matching locations."""
+    """List the folder that a URL or URL pattern is in, with one call.
+
+    Return an iterator over the matching locations.
+    """
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -248,9 +255,9 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
-    """Return the folder to list for a URL or pattern, and the depth of the listing (None means no limit).
+    """Return the folder to list for a URL or pattern, and how many levels deep to list it (None: all levels).
 
-    For a segment, this is the folder that contains it, because its indexes are there as well.
+    For a segment's URL, this is the segment's folder, because the segment's index files are there as well.
     """
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
@@ -258,7 +265,7 @@ def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
 
 
 def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
-    """Return the names of the listed files and folders that match a URL or pattern."""
+    """Return the names of the listed files and folders that a URL or pattern selects."""
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
@@ -267,14 +274,14 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
 
 
 def _with_folders(name: str, root: str) -> Iterator[str]:
-    """Yield a name and the names of its parent folders, up to but not including the root."""
+    """Yield a file's name, and then each parent folder's name below `root`, from the innermost outwards."""
     while len(name) > len(root):
         yield name
         name = name.rpartition("/")[0]
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Return the location of a remote folder on a worker, from the driver's listing of its files.
+    """Recreate, on a worker, the location of a remote folder that the driver has listed.
 
     The worker doesn't list the folder again, and reads its files sequentially. Raises PipelineError.
     """
@@ -303,9 +310,10 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add the files below all folders in `wanted`, and the files next to all files in `wanted`.
+        """Mirror the wanted files and folders in the tree, each folder with all files below it.
 
-        Checkpoint files in the parent folders are also added.
+        For a wanted file, the other files in its folder are added as well. Checkpoint files in the parent folders are
+        also added.
         """
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
@@ -324,7 +332,10 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
+        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs").
+
+        `folder` is a path in the local tree, or the folder above the tree's root.
+        """
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -332,7 +343,7 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path in the tree for a remote file or folder, given by its name in the store."""
+        """Return the path in the local tree that stands for a remote file or folder, given its name in the store."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
@@ -341,7 +352,7 @@ class _Tree:
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file from the parent folder of the listed folder, if the file exists. Raises PipelineError."""
+        """Fetch a file from the folder above the listed folder, if it exists there. Raises PipelineError."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)
@@ -357,7 +368,10 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return a parent folder's URL, split at any `::`: ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip")."""
+    """Remove `levels` levels from a URL's path. Return the URL in two parts, split before `::`.
+
+    For example, ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip").
+    """
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

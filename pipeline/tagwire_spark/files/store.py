@@ -141,7 +141,7 @@ def reaching(
         raise
     except Exception as error:
         reason = str(error).rstrip(".") or type(error).__name__
-        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # includes an unknown URL scheme
+        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # ValueError: unknown URL scheme
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {reason}.")) from None
 
@@ -149,7 +149,7 @@ def reaching(
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
     """Yield `work(unit)` for each unit, in order. With `is_concurrent`, `work` runs in several threads.
 
-    Raises the first error of `work`, after which no further units are started.
+    If `work` raises an error, the error is raised here and no further units are started.
     """
     if not is_concurrent:
         yield from map(work, units)

@@ -87,7 +87,8 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log was compacted before, one task compacts the whole log: it needs the keys after that part.
+        # If part of the log is already compacted, use one task for the whole log, because the keys after that part are
+        # needed.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -101,7 +102,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the unit of work that compacts the whole partition in one task."""
+        """Return the only unit of work, with its size in bytes, for compacting the whole partition in one task."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +112,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """For each segment, return a unit of work that summarizes the segment's batch headers."""
+        """Return the first round's units, with their sizes in bytes: for each segment, summarize its batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -119,7 +120,7 @@ class _Log:
         ]
 
     def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the summaries of all segments. If offsets don't ascend, one task must compact the whole partition."""
+        """Store the summaries of all segments. If offsets don't ascend, plan to compact the partition in one task."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, bounds_of(self.compaction))
@@ -159,7 +160,7 @@ class _Log:
         }
 
     def finish(self, made: Staging) -> None:
-        """Move the results of the attempts into the output folder, and copy the partition's other files there."""
+        """Move the files that the units wrote into the output folder, and copy the partition's other files there."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)
@@ -213,7 +214,7 @@ class _Job:
 
 
 # The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
-# A `summaries` unit reads the batch headers of a segment.
+# A `summaries` unit makes a summary of a segment's batch headers, for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.
 # A `partition` unit compacts a whole partition.
@@ -222,7 +223,7 @@ class _Job:
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Process a unit of work on a worker, in the job's folder.
+    """Do a unit of work on a worker. Its `do` names the function in `_WORK`, which writes to the folder of the job.
 
     Raises LogError, CompactionError, LogPathError, PipelineError.
     """
@@ -277,7 +278,10 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush the files of an attempt to disk. Return the attempt's name and its segment reports, for the driver."""
+    """Flush the files of a task attempt to disk.
+
+    Return its name and a report for each segment, to send to the driver.
+    """
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -104,7 +104,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment. It is sent as a short JSON list, because the driver keeps all results."""
+    """The result of converting a segment. It is sent as a short JSON list, because the driver keeps one per segment."""
 
     attempt: str
     counts: list[int]
@@ -156,7 +156,7 @@ def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) 
 
 
 def _index_transactions(unit: list[Any], format: Formats) -> None:
-    """Rebuild a converted segment's transaction index, on a worker. Repeating this is harmless."""
+    """Rebuild a converted segment's transaction index, on a worker. Spark may run this several times without harm."""
     folder, opened = unit
     transactions = _transactions(opened)
     for segment in Partition(folder).segments:

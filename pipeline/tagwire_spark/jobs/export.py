@@ -54,7 +54,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and the location of its files. For a segment, also its topic and partition."""
+    """A part to export, and the folder that contains its files. `place` is a segment's topic and partition."""
 
     part: Part
     folder: Path
@@ -136,7 +136,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export, and the names of all folders. Raises LogPathError."""
+    """Return the parts to export, and the path of each folder in the export. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

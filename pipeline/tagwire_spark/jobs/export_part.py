@@ -98,7 +98,10 @@ class _Segment:
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Export the segment's rows and exact bytes. Return the counts for the report."""
+        """Export the segment's rows and exact bytes. Return the figures for the segment's report.
+
+        In PERMISSIVE mode, a damaged segment is read again, and its damaged ranges are reported.
+        """
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -140,7 +143,7 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """Return the batch with the table's columns in the table's order, including `file`."""
+        """Add the segment's name as the column `file`, and arrange the columns as in the table's schema."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -163,9 +166,9 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Store only a batch's header if the rest can be rebuilt from the rows, otherwise all of its bytes.
+        """Store only a batch's header if its records can be rebuilt from the rows; otherwise store all of its bytes.
 
-        Return whether the batch can be rebuilt.
+        Return whether only the header was stored.
         """
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
@@ -181,7 +184,7 @@ class _Segment:
 
 
 def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    """Yield the position and error of each row whose `_error` is set."""
+    """Yield a dict with `position` and `_error` for each row that has an error."""
     if batch.column("_error").null_count < batch.num_rows:
         wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
         yield from wrong.to_pylist()
@@ -199,7 +202,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Begin a file, given by its index in the part. The next piece starts at its first byte."""
+        """Begin the pieces of another file, given by its index in the part."""
         self.file, self.end = file, 0
 
     def add(
@@ -211,7 +214,10 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add the next piece of the file. It covers `size` bytes of the file, by default as many as `data` has."""
+        """Add the next piece of the current file.
+
+        It stands for `size` bytes of the file (default: the size of `data`).
+        """
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

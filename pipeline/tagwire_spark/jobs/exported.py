@@ -71,11 +71,11 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The part's name in the export, such as part-00000."""
+        """The part's file name in the export, without the suffix, such as part-00000."""
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
-        """Return the path of a file, given its index in the part, relative to the root of the logs."""
+        """Return the path, relative to the root of the logs, of the part's file with index `file`."""
         return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
 
 

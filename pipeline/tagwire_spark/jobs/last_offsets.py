@@ -48,7 +48,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return the number of keys by partition.
 
-    A unit is a partition number, a segment (from `sent_segment`), and what the batch headers showed about that segment.
+    A unit is a list: a partition number, a segment (from `sent_segment`), and the Survey made from batch headers.
     Raises PipelineError.
     """
     if not units:
@@ -107,7 +107,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that compaction considers: all with keys, except markers and aborted records."""
+    """Return a mask of the records that compaction counts: those with keys, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -119,7 +119,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return a batch with one row for each key: the key, and its last offset."""
+    """Return a batch with one row for each key in `batch`: the partition number, the key and its highest offset."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)

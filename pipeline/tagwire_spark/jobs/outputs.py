@@ -48,21 +48,21 @@ class Staging(Staged):
     """The folders of a running job. The driver puts files into them with these methods."""
 
     def take(self, attempt: str, target: str) -> None:
-        """Move an attempt's files to the folder `target` in the output."""
+        """Move the files of a task attempt to the folder `target` in the output."""
         place = self.whole / target
         place.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(place / path.name)
 
     def carry(self, source: Path, target: str) -> None:
-        """Copy a small file to the output."""
+        """Copy a small file of the input to the path `target` in the output."""
         place = self.whole / target
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
 
 
 def is_url(text: str) -> bool:
-    """Return whether a string is a URL of a remote file system, even if `Path` has collapsed its `//` to `/`."""
+    """Return whether a string is a remote URL. This includes one in which `Path` has collapsed `//` to `/`."""
     return _URL.match(text) is not None
 
 
@@ -76,7 +76,7 @@ class Output(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """Return the path or URL that a file in the job's folder will have in the output."""
+        """Return the path or URL in the output for a file's relative path."""
         return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
 
 
