@@ -279,7 +279,10 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError that says that the write is committed nevertheless."""
+        """Report an OSError in the block as a PipelineError.
+
+        The error text says that the write is committed, and that the next read or write finishes it.
+        """
         try:
             yield
         except OSError as error:

@@ -145,7 +145,10 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError (KAFKA_LOG_CHANGED) if a folder's listing may show only part of a commit."""
+        """Check that a folder's listing shows no commit only in part.
+
+        Raises PipelineError (KAFKA_LOG_CHANGED) otherwise.
+        """
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 

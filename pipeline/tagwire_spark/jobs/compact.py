@@ -135,7 +135,10 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the units of the last round: rewrite the segments to compact, and copy all other segments."""
+        """Return the last round's units, with their sizes in bytes.
+
+        They rewrite the segments to compact, and copy all other segments.
+        """
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -178,7 +181,7 @@ class _Log:
 
 
 class _Job:
-    """A compaction job, which runs in rounds."""
+    """A compaction job. In each round, it sends units of work to workers and passes the results to the next round."""
 
     def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
@@ -187,7 +190,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds, and store their results in the `_Log` objects. Raises PipelineError."""
+        """Run all rounds and store the last round's results in the logs. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]

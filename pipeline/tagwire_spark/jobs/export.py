@@ -31,7 +31,7 @@ from tagwire_spark.options import MODES, invalid
 
 
 class ExportReport(NamedTuple):
-    """The result of exporting a segment."""
+    """What was exported of a segment: counts, sizes in bytes, and damaged places."""
 
     file: Path | str
     """The path, or the URL as a string."""
@@ -122,7 +122,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table, so that an export without rows still has its columns."""
+    """Write an empty table, so that readers of an export without rows still find its columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 

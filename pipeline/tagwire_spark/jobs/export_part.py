@@ -1,7 +1,8 @@
-"""Export a part on a worker: a segment as rows and exact bytes, any other file only as exact bytes.
+"""Export one part on a worker: a segment, or a folder's other files.
 
-Rows are read as in the source `kafka_log`. A second pass checks which batches can be rebuilt exactly from their rows,
-and stores the bytes of all other batches. So storing exact bytes never affects the rows of the table.
+A segment is exported as rows and exact bytes, any other file only as exact bytes. Rows are read as in the source
+`kafka_log`. A second pass checks which batches can be rebuilt exactly from their rows, and stores the bytes of all
+other batches. So storing exact bytes never affects the rows of the table.
 """
 
 from collections.abc import Iterator
@@ -191,7 +192,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """Writes the exact bytes of a part's files as rows ("pieces") of a Parquet file, in order."""
+    """Writes the exact bytes of a part's files to a Parquet file, in order, with one row for each piece."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)

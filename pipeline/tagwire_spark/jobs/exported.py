@@ -92,7 +92,10 @@ class Export(NamedTuple):
 
     @classmethod
     def read(cls, folder: Location) -> "Export":
-        """Read the manifest of an export folder. Raises PipelineError."""
+        """Read the manifest of an export folder.
+
+        Raises PipelineError if the folder is no complete export, or of another layout.
+        """
         file = folder.local / _MANIFEST
         path = folder.name_of(file)
         try:
@@ -124,7 +127,10 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Return a relative path from a manifest. Raises ValueError if it leads out of its base folder."""
+    """Return a path from a manifest unchanged.
+
+    Raises ValueError if it leads out of the folder that it is relative to.
+    """
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
@@ -137,7 +143,10 @@ def table_folder(topic: str, partition: int) -> str:
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Return the requested columns in the table's order; None requests all columns. Raises PipelineError."""
+    """Check the names of the requested columns and return them in the table's order; None requests all columns.
+
+    Raises PipelineError.
+    """
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
@@ -151,7 +160,10 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A writer for a Parquet file, with row groups of limited size. The file is created with its first rows."""
+    """A writer for a Parquet file, which limits the size of row groups.
+
+    Creates the file when the first rows are written.
+    """
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -189,7 +201,10 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Discard the file. If its writer stayed open, it could later write a footer into a new file with this name."""
+        """Close and remove the file.
+
+        If its writer stayed open, it could write a footer into a new file with this name later.
+        """
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

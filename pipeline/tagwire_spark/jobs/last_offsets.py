@@ -67,7 +67,10 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return a partition's last offsets (one for each key) from `first` up to but not including `end`."""
+    """Merge the tasks' results for a partition.
+
+    Return each key's last offset in the range `first` to `end` (exclusive).
+    """
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -77,7 +80,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file as a sequence. Each offset is read from the file when it is accessed."""
+    """The offsets in a file as a sequence, so that `bisect` can search the file without reading all of it."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -95,7 +98,10 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the keys of a segment and their last offsets, as Arrow batches. Raises LogError, PipelineError."""
+    """Yield Arrow batches with the keys of a segment and the last offset of each key.
+
+    Raises LogError, PipelineError.
+    """
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -131,7 +137,10 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that tasks run after the shuffle. It writes a file of offsets for each partition."""
+    """Return the function that tasks run after the shuffle.
+
+    It writes one file of offsets for each partition of its rows.
+    """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -83,7 +83,7 @@ class Output(NamedTuple):
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> Output:
-    """Return the output of a job from its arguments. Raises PipelineError for a URL given as a `Path`."""
+    """Make an Output from a job's arguments. Raises PipelineError for a URL given as a `Path`."""
     text = str(output)
     if not is_url(text):
         return Output(local_path(text))
@@ -116,12 +116,12 @@ def _renamed(output: Path) -> Generator[Path]:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
-        for left in work_folders(output) if is_alone else ():  # left behind by killed jobs
+        for left in work_folders(output) if is_alone else ():  # remove what killed jobs left behind
             shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(Staged(folder).whole, output)  # if the output is an empty folder, it is replaced
+            publish(Staged(folder).whole, output)  # replaces the output if it is an empty folder
         except OSError as error:
             raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
         finally:
@@ -148,7 +148,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # if this fails, a later write removes the objects
+        with suppress(PipelineError):  # ignore an error, because a later write removes the staged objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 

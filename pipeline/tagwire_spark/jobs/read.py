@@ -79,7 +79,7 @@ def read_logs(
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Return a DataFrame of a query's splits, pickled and grouped by task. Workers compute it. Raises PipelineError."""
     units = _units(query)
-    if not units:  # a write without rows creates no partitions
+    if not units:  # a DataFrame without rows was written, so there are no partitions
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -94,7 +94,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the requested columns, by default all, as a schema."""
+    """Return the schema that the user requests, as a StructType. The default is all columns of the query."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -102,7 +102,10 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partition folders and single segments for workers to plan. Raises PipelineError."""
+    """Return the partition folders and single segments that workers will plan. Raises PipelineError.
+
+    Each has the commit number of its log folder.
+    """
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -135,7 +138,7 @@ def _check_replicas(units: list[_Unit]) -> None:
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
     """Yield the segments and partition folders that match a path or pattern.
 
-    Tasks ignore the partitions that the query doesn't select, so these are not removed here.
+    Partitions that the query doesn't select are included, because the workers filter them out when they plan.
     """
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
@@ -153,15 +156,12 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment, or the partition folders, at a URL.
-
-    Partition folders are listed by the tasks, not here.
-    """
+    """Yield the segment or the partition folders at a URL. The tasks list the partition folders' segments later."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # read before the listing, so that tasks notice any commit made after it
+    number = settled_number(above, options)  # before the listing, so that tasks notice every later commit
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)
@@ -183,7 +183,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the partition folder for a path that names either a segment or the partition folder itself."""
+    """Return the partition folder for the path of a segment or of a partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 

@@ -80,7 +80,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the files of the export that contain a part's exact bytes and rows, if they exist."""
+    """Yield the files in the export that contain a part's exact bytes and its rows. Either file may not exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -163,7 +163,7 @@ class _Files:
 
 
 class _Records:
-    """Reads the records of a part from its table file, in order."""
+    """Reads the records of a part from its table file, batch by batch in file order."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
@@ -172,7 +172,10 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch at a position. Successive calls must have ascending positions."""
+        """Return the records of the batch that was at this position in the segment.
+
+        Positions must ascend from call to call.
+        """
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions
@@ -184,7 +187,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Load the next row group if all loaded rows are used. Return False if there are no more rows."""
+        """Load row groups until there is an unused row. Return False if there are no more rows."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

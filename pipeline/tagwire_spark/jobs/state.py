@@ -49,7 +49,7 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """A table that `log_state` can return.
+    """Defines a table of `log_state`.
 
     Columns are named as in the topic's messages. `rows` converts the state of one partition to rows.
     """
@@ -118,7 +118,7 @@ def log_state(
 
 
 def _rows(_: int, unit: Any, table: str, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition's state, on a worker."""
+    """Read the state of a partition on a worker, and yield its rows as an Arrow batch."""
     folder, listed = unit
     wanted = _TABLES[table]
     with received_folder(folder, listed, storage) as location:

@@ -37,7 +37,7 @@ _ATTEMPTS: Final = 3
 
 
 def steadily(job: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a job so that it is repeated if logs change while it reads them, up to three times in all.
+    """Decorate a job so that it is repeated if logs change while it reads them. It runs at most three times.
 
     A running broker compacts and deletes segments. A single task can't list a log again, because other tasks use the
     old listing, so the whole job is repeated.
@@ -69,7 +69,8 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     found: list[Any] = [None] * len(units)
     with failures_told():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    for batch in results.to_batches(max_chunksize=_ROWS):  # a million row objects at once would need too much memory
+    # In slices, because a million row objects at once would need too much memory.
+    for batch in results.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])
     return found
@@ -109,7 +110,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function that `mapInArrow` runs on workers. It calls `work` for each unit of a task."""
+    """Return the function that `mapInArrow` runs on workers. It calls `work` for each unit of its task."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()
@@ -129,7 +130,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # if the disk is full, the error often doesn't name the file
+        except OSError as error:  # if the disk is full, `error.filename` is often None
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{place}: can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

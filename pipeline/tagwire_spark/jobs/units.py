@@ -49,7 +49,7 @@ class FoundPartition(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The partition folder for reports: a Path, or a string for a URL."""
+        """The partition folder, as reports show it: a Path, or a string for a URL."""
         return self.name if is_remote(self.name) else self.partition.path
 
 
@@ -64,7 +64,7 @@ class SegmentUnit(NamedTuple):
 
     @property
     def place(self) -> Path | str:
-        """The segment file for reports: a Path, or a string for a URL."""
+        """The segment file, as reports show it: a Path, or a string for a URL."""
         return self.file if is_remote(self.file) else Path(self.file)
 
 
@@ -165,8 +165,8 @@ def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
     """Fetch small files of remote logs into the local tree.
 
-    These are the broker's own files, and the files that `files` returns for each partition. Raises PipelineError,
-    LogPathError.
+    `files` returns those of one partition. The broker's checkpoint files in the log folders are fetched as well. Raises
+    PipelineError, LogPathError.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]
@@ -238,7 +238,10 @@ def _check_inode(file: str, listed: int) -> None:
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """Yield, on a worker, a folder that the driver has listed. Raises PipelineError."""
+    """Recreate, on a worker, a folder that the driver has listed, and yield its location.
+
+    Raises PipelineError if a file of a remote folder no longer exists.
+    """
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

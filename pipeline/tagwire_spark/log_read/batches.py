@@ -60,14 +60,14 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                # The broker is still writing this batch.
+                # The file ends within this batch because the broker is still writing it.
                 if behind is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                # Report the damage only if requested rows may be in it.
+                # Report the damage only if requested rows may be lost in it.
                 if reached is None or reached >= split.first_offset:
                     yield piece
                 position = piece.end
@@ -78,7 +78,8 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so this offset may be wrong. Stop only at a second batch beyond the end.
+                # No checksum covers offsets, so this offset may be wrong. Only a second batch beyond the requested end
+                # ends the read.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -93,9 +94,10 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets follow those of the previous batch and precede the next segment.
+    """Raise LogError unless a batch's offsets follow those of the previous batch and precede the next segment's.
 
-    This is needed because no checksum covers offsets. Two batches are not compared if the query requests neither.
+    No checksum covers offsets, so they may be wrong in a valid batch. The order of two batches is checked only if the
+    query requests one of them.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -106,9 +108,10 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
-    """Raise PipelineError if offsets are missing between the end of a segment and the start of the next segment.
+    """Raise PipelineError if offsets are missing between the end of this segment and the start of the next.
 
-    `position` and `reached` are the end position and end offset of the split's last batch.
+    `position` and `reached` are the position and offset after the last batch that was read. A compacted log, or one
+    that `kafka_log` wrote, may lack offsets.
     """
     end = min(split.next_base, split.end_offset)
     lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
@@ -117,14 +120,14 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     try:
         if has_gaps(scan) or _is_intended(split, query):
             return
-    except (LogError, LogPathError):  # the task that reads the damaged batch reports it
+    except (LogError, LogPathError):  # the task that reads the damaged batch reports this error
         return
     why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them, or the end of this one, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether files next to the segment show that compaction or `kafka_log` may have left out offsets.
+    """Return whether the folder shows why offsets are missing: the log was compacted, or `kafka_log` wrote it.
 
     Raises LogError, PipelineError.
     """
@@ -137,7 +140,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Return whether a batch may have requested rows, judging by its header."""
+    """Return whether a batch may contain requested rows, as far as its header shows."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
@@ -147,7 +150,10 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the segment's base offset for position 0, and None for other positions, where no offset is known."""
+    """Return the offset expected at a position: at position 0, the base offset in the segment's name.
+
+    Otherwise None.
+    """
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -155,8 +161,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
 
-    If the split begins with damage, the offset helps to recognize the next batch, so that damaged bytes aren't mistaken
-    for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
+    If the split begins with damage, the search for the next batch uses this offset, so that it doesn't mistake damaged
+    bytes for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -178,7 +184,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
     """Skip the batches before `end` with native code. Return the position reached, and the last offset before it.
 
-    The offset is NO_OFFSET if it is unknown. The position may be before `end`, if native code can't read a batch.
+    The offset is NO_OFFSET if it is unknown. If native code can't read a batch, the position reached is that batch's,
+    which is before `end`.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)
@@ -186,7 +193,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     if not batch_headers.is_native:
         return start, NO_OFFSET
     batch_headers.rows.begin(encodable(scan.file), start, None)
-    with suppress(LogError):  # the caller reads on from there, and gets the same error
+    with suppress(LogError):  # the caller continues at this batch and raises the same error
         if scan.size(start) <= _SMALL:
             for _ in batch_headers.of_file(scan, None, cut_off=False, end=end):
                 pass
@@ -194,7 +201,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position that the index hint gives, if the batch there has the hint's offset; otherwise 0."""
+    """Return the hint's position if the batch there contains the hint's offset; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:
@@ -207,10 +214,10 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return a hint (position, offset) from the last index entry at or before the split's start, or None."""
+    """Return (position, offset) of the last index entry at or before the split's start; None if there is none."""
     if split.start == 0:
         return None
-    # A strict read starts one batch earlier, to check that the first batch's offset is higher than that batch's.
+    # A strict read starts one batch earlier, to compare the offsets of that batch and the first batch in the split.
     place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:

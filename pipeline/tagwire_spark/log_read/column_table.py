@@ -29,7 +29,7 @@ _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
-    """The topic, partition and file of a split, as shown in rows."""
+    """The topic, partition and file of a split, as they appear in its rows."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ class SplitNames(NamedTuple):
 
 
 class RowSplits(NamedTuple):
-    """Maps each row of an Arrow batch to the split that it comes from."""
+    """Maps each row of an Arrow batch to the split that it was read from."""
 
     splits: Sequence[SplitNames]
     numbers: Any
@@ -50,7 +50,7 @@ class RowSplits(NamedTuple):
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """Return one value for each row, from one value for each split."""
+        """Repeat values, one for each split, so that each row gets its split's value."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:
@@ -75,7 +75,7 @@ class LogColumn(NamedTuple):
     split: Callable[[SplitNames], Any] | None = None
 
     def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
-        """Return this column's values for the rows of a batch, given the batch's log columns."""
+        """Return this column's values for the rows of a batch, from the batch's log columns or from its splits."""
         if self.split is not None:
             return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
         if not self.needs:
@@ -84,13 +84,13 @@ class LogColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Return whether header keys are numbers in these formats. KIP-82 assigns names to such numbers."""
+    """Return whether record headers have numeric keys in these formats. KIP-82 assigns names to such numbers."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that describes a record, given its row number, for error messages."""
+    """Return a function that describes the record in a row by file and offset, for error messages."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
@@ -146,7 +146,7 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Define a column with the values of the log column `needed`, by default the log column of the same name."""
+    """Define a column whose values come from one log column: `needed`, by default the one of the same name."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 

@@ -18,7 +18,7 @@ from tagwire_spark.files.storage import Location
 
 
 class LogEnd(NamedTuple):
-    """The end of a partition's log: the offset and position after its last whole batch."""
+    """Where a partition's log ends: the offset and position after its last whole batch."""
 
     offset: int
     """The offset that the next record will get."""
@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an end that was found before, in the same segment. The search begins at the batch before it, or at a later
-    batch from the index. The caller stores the returned position as the last segment's `end`, so that readers ignore
-    the bytes after it. Raises LogError for damage before the end, unless `permissive`.
+    `near` is an end that was found earlier in the same segment, from whose last batch the search can continue. The
+    caller stores the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises
+    LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -57,14 +57,17 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the end offset of the batch that contains `offset`, or of the first batch after it. Raises LogError."""
+    """Return the offset after the batch that contains `offset`.
+
+    If no batch does, return the offset after the next batch. Raises LogError.
+    """
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the end offset of the batches, starting at offset `start`, that fit in `most` bytes.
+    """Return the end offset of the batches that fit in `most` bytes, counted from the batch with offset `start`.
 
-    At least one batch is included, even if it is larger. Raises LogError.
+    The result is at most `end`. At least one batch is included, even if it is larger. Raises LogError.
     """
     reached = start
     for span in _spans(partition, start, format):
@@ -72,12 +75,12 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # If no valid batch was found, include everything: the reader of the rows then reports the error.
+    # If no valid batch was found, return `end`, so that the task that reads the rows meets the error and reports it.
     return reached if reached > start else end
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """Return the end offset of each segment that overlaps the range from `start` to `end`, but at most `end`."""
+    """Return the end offset (at most `end`) of each segment that overlaps the offsets from `start` to `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
@@ -93,7 +96,10 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether offsets are missing between the batches of a segment. Raises LogError."""
+    """Return whether a segment lacks offsets before or within one of its batches, as after compaction.
+
+    Raises LogError.
+    """
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -106,7 +112,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the positions and offsets of a partition's batches, from the batch that contains `offset` on."""
+    """Yield the spans (positions and offsets) of a partition's batches, from the batch that contains `offset` on."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -119,7 +125,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Look up a position at or before the batch with `offset` (None: the last batch); 0 without an index."""
+    """Look up a position at or before the batch with `offset` (None: the last batch). Without an index, return 0."""
     try:
         entry = segment.index_entry(offset)
     except LogError:
@@ -128,7 +134,7 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
 
 
 def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
-    """Yield the positions and offsets of the batches from a position on, except for an unfinished batch at the end."""
+    """Yield the spans of the batches from a position to the end of the log, without an unfinished batch at the end."""
     last = -1
     while not scan.ends_at(position):
         try:
@@ -146,7 +152,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damage at a position and, if one follows, the next whole batch."""
+    """Return the damage at a position, followed by the next whole batch if there is one."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

@@ -56,9 +56,9 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return what `look` returned for a partition; call it again if the partition has changed.
+        """Return the cached result of `look` for a partition.
 
-        Raises LogPathError, and any error of `look`.
+        If the partition has changed, call `look` and cache its result. Raises LogPathError, and any error of `look`.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -112,7 +112,7 @@ class LogQuery(NamedTuple):
     """Whether the default schema has the headers column."""
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Return whether the query requests a partition."""
+        """Return whether the options and filters select a partition."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)
@@ -123,7 +123,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop stream options from a batch read, with a warning. Spark's Kafka source also ignores them there."""
+    """Drop stream options from a batch read, with a warning. Spark's Kafka source ignores them in batch reads, too."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -154,7 +154,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time that the options set for a partition; None if they set none."""
+    """Return the time in milliseconds that the options set for a partition; None if they set none."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
@@ -267,7 +267,8 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # a string could be iterated over too
+        # Checked, because iterating over a string would also succeed.
+        if all(isinstance(partitions, list) for partitions in value.values()):
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
@@ -275,9 +276,9 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse an option with an offset for each partition. Return None if it sets no bound.
+    """Parse an option with an offset for each partition. Return None if the option sets no bound.
 
-    `words` maps the words that the option accepts, such as `earliest`, to the numbers that stand for them in JSON. The
+    `words` maps each word that the option accepts, such as `earliest`, to the number that means the same in JSON. The
     first word means that there is no bound.
     """
     word, number = next(iter(words.items()))
@@ -291,9 +292,10 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a JSON object with a number for each partition. Raises PipelineError.
+    """Parse a JSON object that maps topics and partitions to numbers. Raises PipelineError.
 
-    For a topic, the object may have a word instead of partitions. Its number is returned for the partition ALL.
+    A topic may have a word from `words` instead of partitions. The word's number is then returned for the partition
+    ALL.
     """
     try:
         value = json.loads(options.text(name))
@@ -307,7 +309,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse the times from which (`starting`) or up to which (`ending`) to read.
+    """Parse the times in milliseconds from which (`starting`) or up to which (`ending`) to read.
 
     As in Spark's Kafka source, a time for all partitions overrides the times of single partitions.
     """
@@ -330,7 +332,7 @@ def _whole(value: Any) -> int:
 
 
 def _limits(options: Options) -> Limits:
-    """Parse limits for decoding, written as `name=number,name=number`."""
+    """Parse the option `limits`, which limits what decoding accepts: `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")

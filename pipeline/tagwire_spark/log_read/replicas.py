@@ -26,15 +26,16 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return the segments of each partition, all from one folder. Raises PipelineError if there are several replicas.
+    """Return the splits of each partition's segments, all from one folder.
 
-    With the option replicas=longest, choose the folder whose last segment has the highest base offset or, if several
-    folders have this segment, the folder in which it is largest.
+    Raises PipelineError if a partition is in several folders. With the option replicas=longest, it is read from the
+    folder whose last segment has the highest base offset; among folders that have this segment, from that in which it
+    is largest.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for whole in wholes:
         folder = folder_name(whole.file)
-        # Partitions in folders without a partition number can't be replicas.
+        # A folder whose name has no partition number is never a replica, so its key is its path.
         key = (whole.topic if whole.partition >= 0 else folder), whole.partition
         by_key.setdefault(key, {}).setdefault(folder, []).append(whole)
     chosen: list[Split] = []
@@ -60,5 +61,8 @@ def _real(folder: str) -> str:
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name and size of a folder's last segment file. The name contains the base offset in 20 digits."""
+    """Return the name and size of a folder's last segment file.
+
+    Names sort by base offset, because it is zero-padded.
+    """
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

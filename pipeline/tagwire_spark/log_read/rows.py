@@ -109,14 +109,14 @@ def _as_capture(error: TagwireError, split: Split, query: LogQuery) -> PipelineE
 
 
 def check_number(partition: int, where: str) -> None:
-    """Raise PipelineError if a partition number doesn't fit in the int32 column."""
+    """Raise PipelineError if a partition number doesn't fit in Spark's int column."""
     if partition > _MOST_PARTITIONS:
         text = f"{where}: partition number {partition} is greater than {_MOST_PARTITIONS}"
         raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename the folder.")
 
 
 class _Rows:
-    """Makes Arrow batches of the requested rows and columns from consecutive splits."""
+    """Makes Arrow batches with the requested rows and columns of a task's splits, which are read one after another."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -140,7 +140,7 @@ class _Rows:
         """The index of each split with rows in the current batch, by the file name that the engine reports."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the names of the log columns that decide which rows are requested."""
+        """Yield the names of the log columns that the row filters need."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -160,7 +160,7 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the Arrow batches that fill up while a split is read, and a row for each damaged range.
+        """Read a split. Yield each Arrow batch that fills up meanwhile, and an error row for each damaged range.
 
         The last rows stay buffered until the next split or `rest`. Raises LogError, after yielding the rows before the
         invalid bytes.
@@ -174,13 +174,16 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """Yield the rows that are still buffered as an Arrow batch."""
+        """Yield an Arrow batch of the rows that are still buffered."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Yield the requested rows of these log columns as a Spark batch, unless there are none."""
+        """Convert arrays from the engine to a Spark batch of the requested rows, and yield it.
+
+        Yields nothing if it has no rows.
+        """
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -195,7 +198,7 @@ class _Rows:
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
-        """Yield a row that represents unreadable bytes by their position and error."""
+        """Yield a batch with one row for a damaged range: its position and error, and otherwise nulls."""
         places = RowSplits(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
@@ -243,16 +246,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The log column that is compared with the query's end offset."""
+        """The log column that is compared with the query's end offset: of records, or of whole batches."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return a bound for each row: the attribute `name` of the row's split, plus `more`."""
+        """Return the value of the split attribute `name`, plus `more`, for each row's split."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks that select the requested times: exactly for records, roughly for batches (`level=batch`)."""
+        """Yield masks of the rows in the query's time range. With `level=batch`, only its start is compared."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -264,19 +267,22 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Check that the transaction of each abort marker is in the index. Raises PipelineError, LogError."""
+        """Check that the transaction index lists the transaction of each abort marker.
+
+        Raises PipelineError, LogError.
+        """
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # With level=batch, there is no key, so any marker might be an abort marker.
+            # With level=batch, there is no key column to tell abort from commit markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that aren't in an aborted or open transaction. Every batch is checked only once."""
+        """Return a mask of the rows that aren't in an aborted or open transaction, from one check for each batch."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -323,7 +329,7 @@ class _SplitPass(Pass):
             if behind is not None and reached > behind:
                 return
             # No checksum covers offsets, so the offset of the first batch beyond the requested end may be wrong.
-            # Only a second batch beyond the requested end proves that this end is reached.
+            # So the read ends only after a second batch whose offsets are beyond the requested end.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -331,13 +337,13 @@ class _SplitPass(Pass):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def _check_end(self) -> None:
-        """Raise LogError if the split's last batch reaches into the next segment's offsets."""
+        """Raise LogError if the split's last batch has offsets that belong to the next segment."""
         if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error with the position of the batch
+            for _ in split_pieces(self.split, self.query):  # raises the error, which names the batch's position
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise the error."""
+        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise `error`."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:
@@ -347,7 +353,8 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # not None if only the batch's records or offsets are invalid
+        # None if the batch's bytes are damaged; not None if only its records or offsets are invalid.
+        batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -363,11 +370,14 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last` or, if no batch was read (-1), the offset to expect; None if it is unknown."""
+        """Return the offset after `last`.
+
+        If no batch was read (-1), return the offset expected at the start, if known.
+        """
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last offset before an invalid batch, or None if the split's requested batches end before it.
+        """Return the last offset before an invalid batch; None if all requested batches are before it.
 
         This reads the split again, because the last batch that the engine read may have a wrong offset.
         """

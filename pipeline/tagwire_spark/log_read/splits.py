@@ -110,7 +110,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the number of bytes per task: as requested, or by default enough to limit the number of tasks."""
+    """Return the number of bytes that a task should read, from the options. The default limits the number of tasks."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -133,7 +133,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a pattern match is part of a log, and is not being moved or deleted by a broker."""
+    """Return whether a pattern's match should be read: a log file or folder that no broker is moving or deleting."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -188,7 +188,10 @@ def settled_location(
 
 
 def _folders(location: Location) -> Sequence[Path]:
-    """Return the partition folders in and below a location; for a file, the file. Raises LogPathError."""
+    """Return the partition folders in and below a location, or only the path itself if it is a file.
+
+    Raises LogPathError.
+    """
     return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
 
 
