@@ -56,7 +56,8 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    The session is started by `spark-submit`, local, or on a Spark Connect server. Raises PipelineError if Spark fails.
+    The session runs where `spark-submit`, `master` or `remote` says: on a cluster, locally, or on a Spark Connect
+    server. Raises PipelineError if Spark fails.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -64,7 +65,7 @@ def session_of_command(
             yield spark
         finally:
             spark.stop()
-            if sys.stderr.isatty():  # remove a failed job's progress bar from the screen
+            if sys.stderr.isatty():  # overwrite the progress bar that a failed job leaves on the screen
                 sys.stderr.write(f"\r{'':{get_terminal_size().columns - 1}}\r")
 
 

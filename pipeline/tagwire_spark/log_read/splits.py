@@ -183,7 +183,7 @@ def settled_location(
         folders = list_folders(location)
         if not path.is_file() and (others := {each.parent for each in folders} - {path}):
             settle(others)
-            folders = list_folders(location)  # a commit to one of the others may have moved some
+            folders = list_folders(location)  # a commit to one of the other folders may have moved some
         yield folders
 
 
@@ -223,7 +223,7 @@ class RequestedSegment(NamedTuple):
 
 
 def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location, except those that can't have requested rows, judging by their file names."""
+    """Yield the segments of a location whose file names show that they may have requested rows."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -233,16 +233,16 @@ def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> 
 
 
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
-    """Yield the requested partitions among a location's partition folders. Other folders are not listed."""
+    """Yield the partitions that the query selects, without listing the folders of any other partition."""
     for folder in folders:
         if query.wants(*partition_key(folder)):
             yield location.partition(folder)
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return the topics and numbers of all partitions in the locations; None for an empty log that `kafka_log` wrote.
+    """Return (topic, partition number) of all partitions in the locations.
 
-    Raises LogPathError.
+    Returns None if there are none because `kafka_log` wrote an empty log. Raises LogPathError.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
@@ -264,7 +264,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield a partition's segments, except those that can't have requested rows, judging by their file names.
+    """Yield the segments of a partition whose file names (base offsets) show that they may have requested rows.
 
     Raises PipelineError, LogError.
     """
@@ -299,8 +299,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Raise PipelineError if a requested offset is after the log's end.
 
-    With the option `partial`, this also excludes an unfinished batch at the end of the log. The end of a remote segment
-    without an index is not checked, because finding it would require reading the whole segment. Raises LogError.
+    With the option `partial`, this also makes readers stop before an unfinished batch at the end of the log. The end of
+    a remote segment without an index is not checked, because finding it would require reading the whole segment. Raises
+    LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -320,7 +321,10 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. Remote indexes are read concurrently."""
+    """Yield one split for each segment that has requested rows.
+
+    If remote indexes are needed, they are read concurrently.
+    """
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
@@ -329,7 +333,7 @@ def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: 
 
 
 def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
-    """Return a segment's split. Its hint, from the indexes, tells the task where to start.
+    """Return the split of a whole segment, with a hint from the indexes for where its task should start.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
@@ -353,13 +357,16 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the index entry at or before the first requested offset; None if reading starts at position 0."""
+    """Return (position, offset) of the index entry at or before the first requested offset.
+
+    Returns None if reading starts at position 0, or if the index can't be used.
+    """
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # the index only saves time, so planning works without it
+        return None  # without the index, planning takes longer but gives the same rows
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 
@@ -374,10 +381,11 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # without an index, each task would fetch all bytes before its split
     begin = whole.hint[0] if whole.hint else 0
-    last = whole.end - step // 8  # a small remainder doesn't get its own task
+    last = whole.end - step // 8  # add a small remainder to the last split
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end or whole.next_base != NO_OFFSET:  # the task reports an empty segment unless it is the last
+        # An empty segment in the middle of a log gets a task, which reports it.
+        if whole.end or whole.next_base != NO_OFFSET:
             yield whole
         return
     yield whole._replace(end=starts[0])

@@ -82,10 +82,10 @@ _T = TypeVar("_T")
 
 
 def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function so that it is called again after an error, because retention may delete a listed segment.
+    """Decorate a function so that it is called again after an error, up to a limit.
 
-    The next call lists the logs without that segment, and finds out whether its records were already read. An error
-    that persists is raised.
+    A listed segment may have been deleted by retention. The next call lists the logs without that segment, and finds
+    out whether its records were already read. An error that persists is raised.
     """
 
     @wraps(look)
@@ -183,7 +183,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Let the query end where the logs end now. Raises PipelineError if a partition doesn't exist."""
+        """Fix the ends of the logs as the end of the query (trigger availableNow).
+
+        Raises PipelineError for a missing partition.
+        """
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -206,7 +209,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Return whether minOffsetsPerTrigger and maxTriggerDelay require waiting for more rows."""
+        """Return whether minOffsetsPerTrigger and maxTriggerDelay require a micro-batch to wait for more rows."""
         if not self.asked.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -246,12 +249,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing. So this function notices a file that was deleted before the listing, and the task
-        that reads the file notices a later deletion. Raises PipelineError.
+        Both come from one listing, so no deletion goes unnoticed: this function notices one before the listing, and the
+        task that reads the file notices a later one. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
-        self._trees.close()  # deletes the local trees of the previous listing
+        self._trees.close()  # deletes the local mirrors of the previous remote listing
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
@@ -270,8 +273,12 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder. Only changed partitions are read. Raises LogError."""
-        # Changes of the log start offset don't show in cached listings: it is in a file outside the partition's folder.
+        """Yield the requested partitions of a local folder. Uses cached results for unchanged partitions.
+
+        Raises LogError.
+        """
+        # A cached listing doesn't show a new log start offset, because that is in a file outside the partition's
+        # folder.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
@@ -280,7 +287,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL. Only changed segments are read. Raises LogError."""
+        """Yield the requested partitions at a URL. Uses the known ends of unchanged last segments. Raises LogError."""
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
@@ -291,9 +298,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log. Search from its last known end, and only if `state` has changed.
+        """Return the end of a log, searching from its last known end.
 
-        Raises LogError.
+        If the file's `state` hasn't changed, return that end. Raises LogError.
         """
         if not partition.segments:
             return None
@@ -312,9 +319,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return the Log of a partition up to `end`; None if `end` is None. Raises PipelineError.
+        """Return the Log of a partition that ends at `end`; None if `end` is None. Raises PipelineError.
 
-        The last segment also stores the end, so that later readers stop there.
+        The end is also stored in the partition's last segment, so that later readers stop there.
         """
         if end is None:
             return None

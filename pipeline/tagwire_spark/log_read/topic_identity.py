@@ -9,7 +9,10 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a partition's topic ID, and its leader epochs with their first offsets; both empty if unreadable."""
+    """Return a partition's topic ID, and its leader epochs with their first offsets.
+
+    Each is empty if the file that contains it is missing or unreadable.
+    """
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs
@@ -27,7 +30,8 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
 
-    If `fails` is false, let recreated topics start from the beginning instead. Return whether there are any.
+    If `fails` is false, recreated topics raise no error, and are read from the beginning. Returns whether there are
+    any.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

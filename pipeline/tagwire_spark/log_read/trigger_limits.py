@@ -39,7 +39,7 @@ class Log(NamedTuple):
     """Leader epochs with their first offsets. If the epoch of an offset has changed, the record was replaced."""
 
     def epoch_before(self, offset: int) -> int | None:
-        """Return the leader epoch of the last record before an offset, if known."""
+        """Return the leader epoch of the last record before an offset; None if the epochs don't show it."""
         found = bisect_right(self.epochs, offset - 1, key=lambda each: each[1])
         return self.epochs[found - 1][0] if found and offset > self.first else None
 
@@ -70,13 +70,16 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # bytes can't be counted across damage, so read to the end of the log
+                continue  # batch sizes are unknown across damage, so read to the end of the log
             ends[key] = min(end, log.end)
     return ends
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit: proportional to its backlog, at least 1. Empty if all rows fit."""
+    """Return each partition's share of a limit, proportional to its unread rows, but at least 1.
+
+    The result is empty if the limit exceeds the unread rows of all partitions.
+    """
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

@@ -49,7 +49,7 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an index should list the transaction of an abort marker at this offset, but doesn't."""
+        """Return whether an index should list the transaction that an abort marker at this offset ends, but doesn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -150,7 +150,10 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions, and merge overlapping ones. An index and the log may describe one transaction differently."""
+    """Sort transactions by producer and offset, and merge those that overlap.
+
+    An index and the log may describe one transaction differently.
+    """
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -203,7 +206,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # the segment no longer exists, or has changed
+    except (StopIteration, TagwireError):  # the segment no longer exists, or no longer has this batch
         pass
     del _REACHED[key]
     return None
@@ -212,7 +215,10 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 def _follow(
     header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Update the open and aborted transactions with a transactional batch. Raises LogError."""
+    """Record what a transactional batch means for its producer: it begins, continues or ends a transaction.
+
+    Raises LogError.
+    """
     if not header["is_control"]:
         running.setdefault(header["producer_id"], header["base_offset"])
         return

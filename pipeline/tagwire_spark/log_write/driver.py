@@ -111,7 +111,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote another micro-batch."""
         batch = _batch_of(messages)
-        if batch is None:  # a micro-batch without tasks
+        if batch is None:  # the micro-batch had no tasks
             return
         if batch.number != batchId:
             text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
@@ -134,13 +134,16 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """Raised if a micro-batch is already committed: the previous driver died, or this attempt is late."""
+    """Raised if the micro-batch to write is already committed.
+
+    Either the previous driver died after the commit, or this task attempt is late.
+    """
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # checked after staging: a commit after this check removes the folder
+    if is_before(batch, noted_batches(job)):  # checked only after staging, because a later commit removes the folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -148,7 +151,7 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch that the tasks wrote; None if no task has reported to the driver."""
+    """Return the micro-batch of the tasks' messages; None if no task has sent a message to the driver."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
@@ -175,7 +178,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """Commits all segments that the tasks of a write staged."""
+    """Commits the segments that all tasks of a write staged, on the driver."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
@@ -251,7 +254,7 @@ class _Commit:
     def _add_epochs(
         self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
     ) -> None:
-        """If the write begins new leader epochs, stage a checkpoint file with the old and new epochs."""
+        """If the write begins new leader epochs, stage a checkpoint file that lists the old and the new epochs."""
         began = [EpochStart(*each) for segment in found for each in segment.epochs]
         known: list[EpochStart] = []
         replaced: list[str] = []
@@ -313,7 +316,7 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """Return the counts and offsets that the manifest stores for a partition."""
+    """Return the record counts and offsets of a partition's written segments, for the manifest."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

@@ -15,7 +15,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """Batch properties that all records of a batch share."""
+    """The batch properties that all records of a batch share, such as topic, format, codec and producer."""
 
     topic: str
     partition: int
@@ -35,7 +35,7 @@ class Facts(NamedTuple):
 
     @property
     def log(self) -> str:
-        """The name of the partition folder."""
+        """The name of the partition folder, such as orders-0."""
         return f"{self.topic}-{self.partition}"
 
 
@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. A redundant tombstone flag is dropped for formats without tombstone flags."""
+    """Convert an entry to a record. In a format without tombstone flags, a null value alone marks a tombstone."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value for each row: `option` if given, otherwise the column's value, with `default` for null."""
+        """Return a value for each row: `option` if it is set, otherwise the column's value. `default` replaces null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)
@@ -152,7 +152,7 @@ class _Columns:
             ) from None
 
     def facts(self) -> Iterator[tuple[Any, ...]]:
-        """Return the batch properties of each row, as arguments for `Facts`."""
+        """Yield the batch properties of each row, as a tuple of arguments for `Facts`."""
         target = self.target
         keeps = target.keeps_batches and "offset" in self.names
         return zip(
@@ -179,7 +179,7 @@ class _Columns:
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """Return the append time of each row; None if its timestamp is a create time."""
+        """Return each row's timestamp if it is a log append time, otherwise None."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)

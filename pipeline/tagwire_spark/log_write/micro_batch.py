@@ -39,7 +39,8 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number))  # no `run`: a query has one sink, so a second write is always a repetition
+    # Without `run`, because a query has one sink: a second write always repeats the first.
+    return MicroBatch(query, int(number))
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
@@ -70,7 +71,7 @@ def _of_task() -> tuple[str, str, str]:
 
 
 def _properties(*names: str) -> list[str]:
-    """Return local properties of the current Spark task. Outside of tasks, each is ""."""
+    """Return local properties of the current Spark task; "" for a property that isn't set, and outside of tasks."""
     task = TaskContext.get()
     return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 

@@ -53,7 +53,7 @@ class RowRun(NamedTuple):
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the rows have an offset column."""
+        """Whether the rows bring their own offsets, in an offset column."""
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
@@ -62,7 +62,10 @@ class RowRun(NamedTuple):
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """Return the rows of the run in the form that C code needs."""
+        """Return the rows of the run as buffers for C code.
+
+        Rows without an offset column are numbered from `next_offset`.
+        """
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -70,7 +73,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the rows of the run from number `row` on, as an Arrow batch."""
+        """Return the run's rows from row `row` of the run on, as an Arrow batch."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -91,7 +94,10 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a column without nested types, and the position of row `start` in these buffers."""
+    """Return the buffers of a column that isn't nested, and the position of row `start` in them.
+
+    Both are for C code.
+    """
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 

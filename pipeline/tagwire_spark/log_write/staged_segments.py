@@ -115,7 +115,10 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset. If the offset can't be changed, mark the segment instead."""
+        """Record the position of the batch's base offset.
+
+        If the batch can't be renumbered, nor can its segment: drop all positions.
+        """
         at = offset_place(batch)
         # A segment with transactions can't be renumbered, because their offsets would have to change as well.
         if at is None or batch.is_transactional:
@@ -151,7 +154,7 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# The log may also have grown by the time of the commit. So the driver renumbers whole segments to later offsets.
+# If a batch's other offsets are relative to its base offset, which no checksum covers, only these eight bytes change.
 # If other offsets are relative to the base offset, and no checksum covers the base offset, only eight bytes change.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
@@ -172,19 +175,22 @@ def _place(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    # The inner messages of a compressed batch have offsets of their own.
+    # The inner messages of this compressed batch have absolute offsets, which would have to change as well.
     if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """Return the path of the file that lists where the base offsets are in a staged segment."""
+    """Return the path of the file that lists the positions of a staged segment's base offsets, for renumbering."""
     return segment.with_name(f"places-{segment.stem}")
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Renumber the segments of a partition, in task order, so that they begin at offset `end`. Raises PipelineError."""
+    """Move the segments of a partition to the offsets from `end` on, in task order. Raises PipelineError.
+
+    Returns new descriptions of the segments.
+    """
     moved = []
     for segment in found:
         with folder.refused():

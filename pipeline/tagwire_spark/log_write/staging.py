@@ -126,7 +126,10 @@ class Output:
 
 
 class _Log:
-    """A partition that is being written. `before` is its existing log."""
+    """A partition that is being written, with its open batch and its segments.
+
+    `before` is the log that it continues.
+    """
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -167,7 +170,10 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows. If C code can't write a row, return it and all later rows as an Arrow batch."""
+        """Write a run of rows.
+
+        Return None, or the first row that C code can't write and all later rows, as an Arrow batch.
+        """
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -233,7 +239,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # This batch is a later part of an original batch that was split.
+        # This batch continues an original batch that was split, so the original base offset is already used.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
@@ -250,7 +256,8 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            as_read=not self.segments.is_numbered,  # rows with offsets are copies of existing records
+            # Rows with offsets are copies of existing records, so keep their attributes as they were read.
+            as_read=not self.segments.is_numbered,
             **numbers,
         )
         self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEAD, 0

@@ -98,7 +98,7 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset may determine batches. An option for the batch size takes precedence."""
+        """Whether columns such as baseOffset determine the batches. They don't if an option sets the batch size."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property

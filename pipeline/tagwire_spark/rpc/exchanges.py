@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this represents a gap in a network capture. One side then has an error, but no bytes."""
+        """Whether this row stands for a gap in a network capture. One side then has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -76,7 +76,10 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may belong to a request. If the response has a captured API, the APIs must be equal."""
+    """Return whether a response may answer a request.
+
+    If the response was captured with an API, the request's must match.
+    """
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -169,7 +172,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # Raises an error for an unknown API, because its body can't be located.
+            # This call is only for its error: in an unknown API, it isn't known where the body begins.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
@@ -187,7 +190,8 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            if cls.FALLBACK is not None:  # the response's version may differ from the request's
+            # For an unsupported version, a broker answers in another version than requested.
+            if cls.FALLBACK is not None:
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)
             return Side(header, version, frame.data[start:])
@@ -202,7 +206,7 @@ def _json(frame: Any) -> str:
 
 
 def refused(row: dict[str, Any], file: str) -> PipelineError | None:
-    """Return the error to show if the request or response of a row could not be decoded, otherwise None."""
+    """Return a PipelineError for a row with a request or response that could not be decoded; None for any other row."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]
         if error:

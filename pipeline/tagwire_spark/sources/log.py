@@ -43,7 +43,8 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects readers with pushFilters unless filter pushdown is enabled, so the option pushdown requests one.
+        # Spark rejects a reader that has pushFilters unless its filter pushdown is enabled. So the user must also ask
+        # for it here.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
@@ -67,7 +68,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Drop stream options. Spark requests the schema before it is known whether the read is a stream."""
+    """Return the options without those for streams, because Spark requests the schema for both kinds of reads."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
@@ -85,7 +86,10 @@ class LogReader(DataSourceReader):
         return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits. If there are no tasks, Spark calls this once with None."""
+        """Yield the Arrow batches of a task's splits.
+
+        If planning found no splits, Spark still calls this once, with None.
+        """
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 

@@ -129,7 +129,7 @@ class RpcSource(DataSource):
 
 
 class RpcReader(DataSourceReader):
-    """A reader whose tasks each read one file."""
+    """The batch reader. Each task reads one file of captured frames."""
 
     def __init__(self, query: RpcQuery, schema: StructType, names: Sequence[str]) -> None:
         self.query = query
@@ -172,13 +172,13 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
-    """Decode the bodies of all requests, or of all responses, as structs. Decoding errors are stored in `rows`."""
+    """Decode all rows' bodies of one side (request or response) to structs. Decoding errors are stored in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
     made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
-            if error["offset"] is not None:  # from an offset in the body to an offset in the frame
+            if error["offset"] is not None:  # make an offset in the body an offset in the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
     return made
