@@ -47,7 +47,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path that contains nothing to check, because "no problems" would be misleading."""
+    """Raise click.UsageError for a path with nothing to check. Reporting "no problems" for it would be misleading."""
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 

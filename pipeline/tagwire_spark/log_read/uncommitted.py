@@ -55,7 +55,10 @@ class Transactions(NamedTuple):
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Return whether a batch belongs to an aborted transaction, or to one that may still be open."""
+        """Return whether `read_committed` leaves out a batch.
+
+        It does if the batch's transaction was aborted or may still be open.
+        """
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:

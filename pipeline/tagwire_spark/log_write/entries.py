@@ -172,7 +172,10 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return `Facts.sequence_at_zero` for each row; -1 for rows without a sequence number or offset."""
+        """Return `Facts.sequence_at_zero` for each row: the sequence number that offset 0 would have.
+
+        It is -1 if unknown.
+        """
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

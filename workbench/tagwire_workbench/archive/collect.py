@@ -77,7 +77,10 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Move each spec of the core artifact to the component that it has in newer releases. Yield the others, too."""
+    """Yield all specs, after moving each spec of the core artifact to its component, which newer releases show.
+
+    Raises SpecError for a spec of the core artifact that no newer release has.
+    """
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -161,7 +164,8 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
     """Return whether a keyless spec is this message under another name.
 
-    It is the same message if both have the same bytes, and one of the two names begins with the other.
+    That is assumed if one of the two names begins with the other, and if all versions that both specs have are equal on
+    the wire.
     """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
@@ -174,7 +178,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _name(messages: list[_Message]) -> None:
-    """Add the older names of each message as aliases, except for names that another message has."""
+    """Add each message's older names to its spec as aliases, except for names that another message uses."""
     taken = {message.names[0] for message in messages}
     for message in messages:
         aliases = [name for name in message.names[1:] if name not in taken]
@@ -194,7 +198,7 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return the history of a message's versions, after checking that the merged spec keeps their wire formats.
+    """Return in which releases each version of a message was the same. Raises SpecError if the merge changed a version.
 
     `covered` lists the releases that have specs of the message's component, oldest first.
     """
@@ -216,7 +220,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if this version's wire format in the merged spec differs from `text`, the one in `release`."""
+    """Raise SpecError unless the merged spec gives this version the wire format `text`, which it has in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -85,13 +85,19 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert {first version: value} to {version range: value}, without gaps. The last range is open-ended."""
+    """Convert {first version: value} to {version range: value}.
+
+    Each range ends where the next begins; the last is open-ended.
+    """
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return header versions for every version from 0, so that even unsupported versions have a known header."""
+    """Map version ranges to header versions.
+
+    They start at version 0, so that even an unsupported version has a header.
+    """
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

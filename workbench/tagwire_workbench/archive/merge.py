@@ -103,7 +103,10 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge two mappings from version ranges to values. Each value is from the spec that provides the version."""
+        """Merge two mappings from version ranges to values.
+
+        A version's value is taken from the spec that provides the version.
+        """
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -130,7 +133,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # the newer spec, which dropped the field, provides all versions that had it
+            return None  # in the versions taken from the older spec, the field doesn't exist either
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -138,7 +141,8 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # A tagged range must lie within the field's versions (TW605); other ranges may be wider.
+            # A tagged range must be within the field's versions (TW605), so exclude all other versions; other ranges
+            # may be wider.
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -148,7 +152,10 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with its inline struct merged. Common structs are merged later, by `common_structs`."""
+        """Return the field with the fields of its inline struct merged.
+
+        A common struct is only noted for `common_structs`.
+        """
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -164,7 +171,7 @@ class _Merge:
         return field
 
     def declared(self, side: str, field: Spec | None) -> Spec | None:
-        """Return the object that declares a field's struct: the field itself, or a common struct."""
+        """Return the JSON object that has the fields of a field's struct: the field itself, or a common struct."""
         if field is None:
             return None
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
@@ -198,7 +205,7 @@ def _struct_name(type: str) -> str:
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """Look up a version in a mapping from version ranges to values; return "" if no range contains the version."""
+    """Return the value for a version from a mapping of version ranges to values; "" if no range has the version."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -206,9 +213,9 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Yield (newer field, older field) pairs in merged order. Either is None if there is no such field.
+    """Yield (newer field, older field) pairs in merged order. One of the two is None if only one spec has the field.
 
-    An older field without a partner is placed after the field that precedes it in the older spec.
+    A field that only the older spec has comes after the field that precedes it there.
     """
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
@@ -227,14 +234,20 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those of `versions` that are in the field's range `key`. `flexibleVersions` defaults to the message's."""
+    """Return the versions among `versions` in which a field has a property, such as "nullableVersions" (`key`).
+
+    A field without `flexibleVersions` has those of its message.
+    """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
     return {version for version in versions if version in declared}
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that includes `inside` and excludes `outside`: `declared` if it does, otherwise a new one."""
+    """Return a range that includes the versions `inside` and excludes `outside`: `declared` if it fits, or a new one.
+
+    Returns None if there is no declared range and no version to include.
+    """
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

@@ -80,7 +80,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Return a message or field reduced to one version, which is renumbered as 0."""
+    """Return a message or field as it is in one version, with that version renumbered as 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:

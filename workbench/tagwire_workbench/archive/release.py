@@ -62,7 +62,10 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release. `name` is, for example, `4.4.0`, or "" if no source name contains a release."""
+    """The sources of one release.
+
+    `name` is, for example, `4.4.0`; it is "" if the sources' names contain no release.
+    """
 
     name: str
     sources: tuple[SpecSource, ...]
@@ -115,7 +118,10 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError for a folder without specs, or if no source has any specs. A jar may be empty."""
+    """Raise SpecError for a folder without specs, or if all sources together have no specs.
+
+    A single jar may have none.
+    """
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
@@ -135,7 +141,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Convert a spec that the reader accepts to an ImportedSpec, without its documentation."""
+    """Make an ImportedSpec, without documentation, from a spec that could be read. Corrections become its notes."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
@@ -150,7 +156,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
 
 
 def _facts(value: Any) -> Any:
-    """Return the tree without `about` strings."""
+    """Return a copy of a JSON tree without its `about` strings."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return {key: _facts(member) for key, member in members.items() if key != "about"}

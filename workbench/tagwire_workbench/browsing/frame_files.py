@@ -130,7 +130,7 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Return the frame. If it is a response whose request is known, set its API and version to those of the request."""
+    """Return the frame. If it is a response, add the API key and version of its request, if that is known."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))
@@ -182,7 +182,11 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Copy a frame to the temporary file. Return the values that its table row needs, beginning with its time."""
+        """Store a frame's bytes in the temporary file.
+
+        Return the values for its table row, with its time first, for sorting. The returned frame keeps only its first
+        bytes.
+        """
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

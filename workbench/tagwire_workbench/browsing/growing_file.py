@@ -51,12 +51,12 @@ class PlainFile:
 
     @property
     def progress(self) -> float:
-        """The fraction of the file that has been read in order, from 0 to 1."""
+        """How far sequential reading has come, as a fraction of the file from 0 to 1."""
         return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """The error to report if the file has stopped growing; "" if its end is valid."""
+        """The error to report if the file will not grow any more; "" if it ends in a valid place."""
         return ""
 
     def close(self) -> None:
@@ -64,7 +64,10 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A decompressor, and its position in a gzip file."""
+    """A zlib decompressor and the position that it has reached in a gzip file.
+
+    A copy saves this state for later reads.
+    """
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
@@ -103,7 +106,7 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Return the decompressed bytes, and those bytes of `data` that were passed to zlib.
+        """Decompress some of `data`. Return the decompressed bytes, and the part of `data` that was passed to zlib.
 
         If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
         bytes. Raises InputError.

@@ -106,15 +106,18 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number or, if there is none, the next entry; None if no later entry exists."""
+        """Return the entry with this number. Where numbers have gaps, return the next entry; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
-        """Return the response of a request, or the request of a response; None if there is none."""
+        """Return the other frame of an exchange: the response of a request, or the request of a response.
+
+        None if unknown.
+        """
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values, by key, that select related entries, such as those of the same connection."""
+        """Return filter values, by key, that select the entries related to this one, such as all of its connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:

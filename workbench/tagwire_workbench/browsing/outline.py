@@ -104,7 +104,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
-        if looked.explained.guess is not None:  # show the guessed message type, and why it was guessed
+        if looked.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
             facts = looked.explained._replace(title="")
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
@@ -163,7 +163,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return text to tell an array element from the others: its value, or else its first string or number."""
+    """Return text that distinguishes an array element: its value, or else its first string, or its first number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -272,7 +272,8 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        assert self.last_line >= -1  # reading `last_line` numbers the new nodes, which is needed to move the cursor
+        # Reading `last_line` makes Textual number the new nodes, without which the cursor can't move to them.
+        assert self.last_line >= -1
         self.move_cursor(node)
 
     def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:

@@ -38,11 +38,11 @@ class View:
 
     @property
     def tried(self) -> int:
-        """Number of entries that have been tested so far."""
+        """Number of entries tested so far. Without a filter, all entries count as tested."""
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """Return an entry's index in the view or, if the filter hides the entry, the index of the next one shown."""
+        """Return the line of an entry in the view. If the filter hides the entry, return the line of the next entry."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left

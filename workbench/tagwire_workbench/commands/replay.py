@@ -194,7 +194,10 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints each response's differences, or refers to the line of an earlier response with equal differences."""
+    """Prints the differences of each response.
+
+    If they equal those of an earlier response, prints only its line number.
+    """
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
@@ -223,7 +226,7 @@ class _Summary:
         self._examples: dict[tuple[str, str], str] = {}
 
     def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
-        """Count each differing field of a response once."""
+        """Count each differing field of a response. A field of several array elements counts once."""
         examples: dict[str, str] = {}
         for each in found:
             values = f"expected {each.expected}, received {each.received}"

@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a use of the field, and add the value to `values` unless there are already too many."""
+        """Count a use of the field if the value isn't the default, and keep the value unless there are too many."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -174,9 +174,9 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return the values that only the first capture has, those that only the second has, and those that neither has.
+    """Return three lists of values: those only in the first capture, only in the second, and in neither.
 
-    A capture without the field counts as having only the field's default.
+    A capture without the field counts as having only the field's default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

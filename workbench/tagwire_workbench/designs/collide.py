@@ -58,7 +58,10 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Yield each attribute bit to which two formats give different names. Only fields of the same name are compared."""
+    """Yield the attribute bits that two formats name differently.
+
+    Only fields with the same name in both are compared.
+    """
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

@@ -42,12 +42,12 @@ class Finding:
 
     @property
     def spot(self) -> Spot:
-        """The field and spec key that the finding is about."""
+        """The field path and the key in the spec to which the finding refers."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property
     def versions(self) -> str:
-        """Always "", because a design rule applies to all versions."""
+        """Always "": a design rule's finding is about all versions of a message."""
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":

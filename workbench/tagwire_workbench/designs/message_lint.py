@@ -19,7 +19,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct, with the versions in which that struct can occur."""
+    """A field in its struct. `around` has the message's versions in which that struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -55,7 +55,7 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
 
 
 def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
-    """Yield the fields of a struct and of its nested structs, except shared structs, which have their own specs."""
+    """Yield the fields of a struct and of all structs nested in it. Structs shared by several specs are left out."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)

@@ -108,7 +108,7 @@ def _range(spec: Spec, key: str) -> Versions:
 
 
 def _plain(spec: Spec) -> Tree:
-    """Return the spec without tagged fields and without the keys that only the released dialect has."""
+    """Return the spec without tagged fields, and without the keys that the draft dialect doesn't have."""
 
     def plain(member: Spec) -> Tree | None:
         if "taggedVersions" in member:
@@ -163,7 +163,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Reduce a mapping from version ranges to values to the versions in `window`. The last range becomes open-ended."""
+    """Limit the keys of a mapping from version ranges to values to `window`, and make the last range open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -189,7 +189,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Apply `change` to each field and common struct of a struct, and drop those for which it returns None."""
+    """Apply `change` to each field and common struct, at every level. Drop those for which it returns None."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

@@ -113,7 +113,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A new spec, and notes about how it was made."""
+    """A spec with its new version, if it got one, and notes about how it was made."""
 
     spec: Spec
     notes: tuple[str, ...]
@@ -290,7 +290,10 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text of a draft's file. If a draft replaces its source and has the same fields, comments are kept."""
+    """Return the text of a drafted spec.
+
+    A draft made in place keeps its source's comments if it has the same fields.
+    """
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

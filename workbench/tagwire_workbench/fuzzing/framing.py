@@ -29,11 +29,11 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised for framing options that don't tell which message an input contains."""
+    """Raised for options of a framing that leave open which message an input contains."""
 
 
 class Input(NamedTuple):
-    """A fuzz input, traced up to its first error."""
+    """A fuzz input and its trace, which ends at the first error."""
 
     data: bytes
     begin: int
@@ -109,7 +109,7 @@ class Framing:
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
     def read(self, data: bytes, *, strict: bool = True) -> Input | None:
-        """Trace an input up to its first error. Return None if the input doesn't identify its message."""
+        """Trace an input up to its first error. Return None if the input doesn't show which message it contains."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
             return None
@@ -128,7 +128,10 @@ class Framing:
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message and version that an input identifies; None if the framing options exclude them."""
+        """Return the message class and version of an input.
+
+        Return None if they are unknown, or not those of this framing.
+        """
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
@@ -186,7 +189,7 @@ def framing_options(function: F) -> F:
 
 
 def _with_kind(function: F) -> F:
-    """Combine the kinds given by `--kind` and `--frames`, which must not contradict each other."""
+    """Check that `--kind` and `--frames` name the same kind of message, and pass it to the command as `kind`."""
 
     @wraps(function)
     def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:

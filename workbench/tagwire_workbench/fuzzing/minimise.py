@@ -84,14 +84,17 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Remove or simplify parts of the input. Return whether the input has changed."""
+        """Try each kind of simplification until one makes progress. Return whether the input has changed."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Repeatedly replace the input with a candidate that keeps the property. Return whether the input changed."""
+        """Replace the input with the first candidate that keeps the property, until there is none.
+
+        Return whether it changed.
+        """
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -173,7 +176,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield simpler values: empty, halves, without the first or last character, and with plain characters only."""
+    """Yield simpler values: empty, each half, all but the last or first character, and one plain character repeated."""
     if not value:
         return
     yield value[:0]

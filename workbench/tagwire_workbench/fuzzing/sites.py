@@ -90,7 +90,10 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost enclosing part. A whole message has none."""
+        """The innermost part that contains this one.
+
+        Must not be used for a whole message, which is in no other part.
+        """
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
@@ -119,7 +122,7 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the replacement in the patched input. Patches before the replacement may have moved it."""
+        """Offset of the replacing bytes in the patched input, which patches before them may have moved."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
@@ -234,7 +237,10 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch for an enclosing site's count or size; None if it stays the same."""
+    """Return the patch that adjusts an enclosing site's count or size to a change inside it; None if neither changes.
+
+    `grown` is the number of bytes that were added, and `elements` the number of elements or tagged fields.
+    """
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -250,7 +256,10 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for the length of an optional field, which precedes the field's two-byte tag and its content."""
+    """Return the patch for the size of an optional field.
+
+    The field's two-byte tag follows the size and stays the same.
+    """
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -84,7 +84,10 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error that a change adds: its rule has more errors after the change. None if there is none."""
+    """Return the first error in `after` that a change has added; None if it added none.
+
+    Errors are compared by rule: an added error is one more of its rule than in `before`.
+    """
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

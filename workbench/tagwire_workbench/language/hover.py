@@ -132,7 +132,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return the hover for a value without a hover of its own: the description of the value's key."""
+    """Return a hover that describes a value by its key. Used for values that have no hover of their own."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -151,7 +151,7 @@ def _field(names: SpecNames, field: Value, message: MessageSpec | None) -> str:
 
 
 def _struct_around(names: SpecNames, field: Value) -> str:
-    """Return the name of the struct that declares a field."""
+    """Return the name of the innermost struct, or of the message, in which a field is declared."""
     at = field.parent
     while at is not None and at.kind != "object":
         at = at.parent

@@ -52,7 +52,7 @@ def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
 
 
 def _objects(value: Value | None) -> list[Value]:
-    """Return the objects in a list. A value that is not a list counts as a list of one."""
+    """Return the items of a list, a single value that is not a list, or nothing for None, always as a list."""
     if value is None:
         return []
     return value.items if value.kind == "list" else [value]

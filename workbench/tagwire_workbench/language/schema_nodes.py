@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """If the schema allows a list as well as a single item, return the one for `shape`; otherwise return `self`."""
+        """Return the schema for one form of a value that may be a list or a single item; otherwise `self`."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -76,7 +76,10 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values without null, and without alternatives to true and false such as "true"."""
+        """Return the enumerated values, without null.
+
+        If "true" and "false" may stand for booleans, only true and false are returned.
+        """
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:

@@ -123,7 +123,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the names of fields to which a value in this object may refer, its own struct's fields first."""
+        """Return the names of the fields to which a value in this object may refer: those of its own struct first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:

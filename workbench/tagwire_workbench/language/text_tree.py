@@ -72,7 +72,7 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A key of an object, and its value once the author has written it."""
+    """An entry of an object: a key and its value. While the key is typed, there is no value yet."""
 
     key: str
     start: int
@@ -118,7 +118,7 @@ class TextTree:
         self.root = next(objects, Value("object", 0, 0))
 
     def slot(self, offset: int) -> Slot:
-        """Return what may be written at a cursor offset."""
+        """Describe what may be written at a cursor offset, for completions."""
         for start, end, kind, slot in self._slots:
             if start >= offset:
                 return slot._replace(written=Span(offset, offset))
@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return `slot`. If it is for a missing comma in an object, return a slot for the key after the comma instead."""
+    """Return `slot`, except where an object lacks a comma: there, return a slot for the key that follows the comma."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

@@ -46,7 +46,7 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result, and the state of the files from which it was computed."""
+    """A spec that was read, and the state of all files on which the result depends."""
 
     stamp: tuple[object, ...]
     result: ReadResult
@@ -74,7 +74,7 @@ class Workspace:
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a copy of the workspace in which some files have other content, to try out a change."""
+        """Return a copy of the workspace in which the files in `texts` have this content, to try out a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)
@@ -232,7 +232,7 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """Return the component of a file, which is the name of its subfolder in the set."""
+        """Return the component of a file: the name of its top folder within the set, or ""."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()
@@ -272,7 +272,7 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return a value that changes whenever the file changes; None if there is no file."""
+    """Return the modification time and size of a file, to detect changes; None if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -114,7 +114,10 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `answer`. On a TagwireError, show the error to the user once, and return `otherwise`."""
+        """Return the result of `answer`. If it raises TagwireError, return `otherwise` and show the error to the user.
+
+        An error equal to the last one is not shown again.
+        """
         try:
             return answer()
         except TagwireError as error:

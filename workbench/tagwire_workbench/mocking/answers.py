@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "clos
 
 
 class AnswerMaker:
-    """Creates the replies for one answer of a script. Errors in the answer are recorded in the script's tree."""
+    """Creates replies from one answer of a script, after checking it. Its errors are recorded in the script's tree."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -59,7 +59,7 @@ class AnswerMaker:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report all errors that can be found before a request arrives."""
+        """Report the errors in the answer that can be found while the script is read."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -113,7 +113,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value without the parts that depend on a request. Of these parts, only the field names are checked.
+        """Return a value without the parts that depend on a request. Only the field names in these parts are checked.
 
         `cls` is the class of the structs in the value.
         """

@@ -37,7 +37,10 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Add one part of a dotted path to the steps. Return the struct class to which the part leads, if any."""
+        """Check one part of a dotted path and add its steps.
+
+        Return the class of the struct it leads to, or None for another value.
+        """
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")

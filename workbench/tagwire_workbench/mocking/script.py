@@ -151,7 +151,10 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse the path of a request value in `text`. If the path is invalid, report it and return None."""
+        """Parse `text` as a path of a request value.
+
+        If it is invalid, add an error at `steps` of the rule, and return None.
+        """
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
@@ -174,7 +177,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that answers a request: it stores the values to keep, and returns the reply."""
+        """Return a function that stores the values to keep from a request, and then returns the reply to it."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

@@ -26,7 +26,7 @@ _PREFIX: Final = "tag:yaml.org,2002:"
 
 
 class _Scalar(NamedTuple):
-    """A scalar type other than string, and the pattern by which YAML recognizes its values."""
+    """A type of YAML scalar other than string, and the pattern that its values match."""
 
     name: str
     pattern: str
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """The data of a YAML file, and the positions of its values and keys, by the keys and indexes that lead to them."""
+    """The data of a YAML file, and where its values and keys are. A path of keys and indexes identifies a value."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -79,7 +79,10 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at the position of a value or of its key. A missing value has the position of its parent."""
+        """Add an error at the position of a value or, with `of_key`, of its key.
+
+        A missing value has its parent's position.
+        """
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -214,7 +217,7 @@ class _Maker:
 
 
 def _text(text: str) -> str | None:
-    """Convert surrogate pairs, as in JSON's escapes, to characters; None if a surrogate is unpaired."""
+    """Join surrogate pairs, which JSON escapes may contain, to characters. Return None if a surrogate is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

@@ -38,7 +38,7 @@ class Advertised:
         self._announced: ResponseSelection | None = None
 
     def is_changed(self, api_key: int, version: int) -> bool:
-        """Return whether responses to this version of an API may need changes."""
+        """Return whether the proxy may have to rewrite responses of this API and version."""
         return api_key == self._announcing_key or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
@@ -62,9 +62,9 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the key and the versions of an API to offer to clients.
+        """Return the key and versions to show clients for an API that the server offers; DROP to hide the API.
 
-        If the API's responses have addresses, only versions that the package knows are offered.
+        If the API's responses have addresses, only versions that the package knows are shown.
         """
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:

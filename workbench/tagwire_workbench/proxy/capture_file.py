@@ -120,11 +120,11 @@ class CaptureFile:
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        """Send frames to the writing process until `close` is called, and then wait for the process to end."""
+        """Send frames to the writing process until there are no more, and wait until it has ended."""
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # the process has ended, and its stderr contains the reason
+        with suppress(OSError), process.stdin:  # if the process has ended early, its stderr says why
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()

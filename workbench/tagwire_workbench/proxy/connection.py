@@ -88,7 +88,7 @@ class ProxyConnection:
         return frame
 
     def _client_id(self, frame: bytes) -> str | None:
-        """Return the client ID of a request.
+        """Return the client ID in a request's header; None if the header can't be read.
 
         Headers of the same API usually differ only in their correlation IDs, so the last decoded header is cached.
         """
@@ -106,7 +106,10 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find the request of a response. Hold the response back if its addresses may have to be rewritten."""
+        """Pair a response with its request when the response's first bytes arrive, and decide how to pass it on.
+
+        It is held back until complete if its addresses may have to be rewritten.
+        """
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
@@ -115,7 +118,7 @@ class ProxyConnection:
         return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
-        """Report the connection's first response without a request."""
+        """Pass on a response whose request is unknown. Only the connection's first such response is reported."""
         if not (self._is_unpaired_noted or self._requests.is_lost):
             self._is_unpaired_noted = True
             self._note(

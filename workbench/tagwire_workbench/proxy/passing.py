@@ -31,7 +31,7 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """How to handle a frame, decided when its first bytes have arrived."""
+    """How a frame is passed on. This is decided when its first bytes have arrived."""
 
     is_held: bool
     """Whether to hold the frame back until it is complete."""
@@ -90,7 +90,10 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream, and return the bytes that were still held back."""
+        """End the stream, and return the bytes of an incomplete frame that were held back.
+
+        Such a frame is not recorded.
+        """
         rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
@@ -116,7 +119,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Complete a frame's size and first bytes from `going.data`. Return the position after the bytes taken."""
+        """Take the rest of a frame's size and first bytes from `going.data`. Return the position of the next byte."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -214,7 +217,10 @@ class Passing:
 
 
 class _Going:
-    """Collects the bytes to send on. Adjacent ranges are merged, because each part sent may wake the receiver."""
+    """Collects the bytes to pass on now.
+
+    Adjacent ranges are merged, because each sent part may wake up the receiver.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -229,7 +235,10 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Queue the first bytes of a frame, which end at position `end`. Some may have arrived with earlier data."""
+        """Queue the first bytes of a frame, which end at position `end` of the incoming bytes.
+
+        Some of them may have arrived earlier.
+        """
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -237,7 +246,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Queue bytes that are not a range of the incoming bytes."""
+        """Queue bytes from elsewhere, such as a rewritten response or bytes that arrived earlier."""
         self._flush()
         self._parts += parts
 
@@ -271,7 +280,7 @@ KEEPING: Final = {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_THRESHOLD_"
 
 def keep_freed_memory() -> None:
     """Make this process keep freed memory instead of returning it to the system. Does nothing without glibc."""
-    with suppress(OSError, TypeError, AttributeError):  # no such library or function
+    with suppress(OSError, TypeError, AttributeError):  # this system's C library isn't glibc
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_TRIM_THRESHOLD, _KEPT)
         mallopt(_MMAP_THRESHOLD, _KEPT)

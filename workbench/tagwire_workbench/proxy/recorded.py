@@ -58,7 +58,10 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return a line's text before and after the correlation ID. Cached, because many frames share it."""
+    """Return the parts of a line before and after the correlation ID.
+
+    They are cached, because many frames share them.
+    """
     row = {
         "run": run,
         "conn": connection,

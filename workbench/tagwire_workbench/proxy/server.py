@@ -99,7 +99,7 @@ class _Listeners:
         return address
 
     def is_ours(self, server: Address, came_to: str) -> bool:
-        """Return whether a server's address is an address of this proxy, which would then connect to itself."""
+        """Return whether a server's address leads to this proxy, which must not connect to itself."""
         return any(
             server.port == each.port and server.host in (each.host, came_to, "localhost")
             for each in self.proxy.listeners.values()
@@ -152,7 +152,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # asyncio calls `connection_lost` in its next iteration
+        await asyncio.sleep(0)  # let asyncio call `connection_lost`, which it does in its next iteration
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -248,7 +248,7 @@ class _Side(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Tell the other side that this side has finished sending. The other side may continue to send."""
         self._end()
-        return True  # asyncio would otherwise close the socket
+        return True  # keeps the socket open, which asyncio would otherwise close
 
     def pause_writing(self) -> None:
         self.other.pause("writing")
@@ -268,7 +268,10 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side, until `resume` has been called for every reason `why` given so far."""
+        """Stop reading from this side for the reason `why`.
+
+        Reading continues when `resume` was called for all reasons.
+        """
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

@@ -106,10 +106,10 @@ def answer_differences(
     ignored: Ignored,
     carried: "IdMapping",
 ) -> list[Difference]:
-    """Return the fields in which a response differs from the recorded response.
+    """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `carried` learns which IDs of the two responses
-    correspond.
+    If the recorded response can't be read, only the bytes are compared. `carried` is updated with the IDs that
+    correspond in the two responses, and maps recorded IDs before the comparison.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -146,7 +146,7 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether a response has only retriable errors, and the recorded response does not.
+    """Return whether all errors of a response are retriable, but not all errors of the recorded response.
 
     A response without errors is not worth a retry.
     """

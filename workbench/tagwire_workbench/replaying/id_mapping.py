@@ -42,7 +42,7 @@ _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 
 
 class IdMapping:
-    """Maps recorded IDs and epochs to the IDs and epochs of the target server."""
+    """Maps recorded IDs and epochs to those that the target server assigned."""
 
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
@@ -117,7 +117,7 @@ class IdMapping:
             self._is_needed |= before != after
 
     def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
-        """Return the value to send instead of a field's recorded value."""
+        """Return a field's recorded value with the target's IDs and epochs."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
         if row.name in _EPOCHS and isinstance(value, int):
@@ -152,7 +152,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of elements with equal keys, and then pairs of the remaining elements by position."""
+    """Pair recorded with received elements: first those with equal keys, and then the remaining ones by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(
@@ -167,7 +167,7 @@ def _differ(one: Struct, other: Struct, name: str) -> bool:
 
 
 def _is_id(row: "FieldRow", value: object) -> bool:
-    """Return whether a field's value is an ID, and not a default that means "none"."""
+    """Return whether a field's value is an ID. A default such as -1, which means "none", is not."""
     return row.name in _IDS and _are_ids(value) and value != row.default
 
 
@@ -187,6 +187,6 @@ def _are_ids(*values: object) -> bool:
 
 
 def _id_of(kind: str, holder: Struct) -> Any:
-    """Return the struct's ID of this kind, such as its producer ID; None if it has none."""
+    """Return the ID of this kind (such as "producer") in the struct's own fields; None if there is none."""
     ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
     return next(filter(_are_ids, ids), None)

@@ -164,11 +164,11 @@ async def play(
     retry: float = 0.0,
     is_retriable: Callable[[Step, bytes], bool] = lambda step, answer: False,
 ) -> AsyncGenerator[Answer]:
-    """Send the requests, and yield an answer for each recorded response.
+    """Send the requests of a capture, and yield an answer for each recorded response.
 
     `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent at least as long after
-    the first request as in the recording. For up to `retry` seconds, a request is sent again as long as `is_retriable`
-    is true of its answer. Raises UnreachableServerError.
+    the first request as in the recording. A request is sent again while `is_retriable` is true of its answer, but for
+    at most `retry` seconds. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
@@ -245,7 +245,7 @@ class _Connection:
 
     @property
     def has_ids(self) -> bool:
-        """Whether responses are matched to requests by correlation ID."""
+        """Whether responses can be matched to requests by correlation ID."""
         return None not in self._awaited
 
     async def send(self, frame: bytes, *, again: bool = False) -> None:
@@ -263,7 +263,10 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """Wait for the server's response to the request of a recorded response."""
+        """Wait for the server's response that corresponds to a recorded response.
+
+        If none arrives in time, the answer has the reason, and the connection is no longer used.
+        """
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):
@@ -279,7 +282,7 @@ class _Connection:
         """Close the connection after sending everything, and wait until it is closed."""
         if not self._failure:
             self._writer.close()
-            with suppress(OSError):  # OSError includes TimeoutError
+            with suppress(OSError):  # TimeoutError is an OSError
                 await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()

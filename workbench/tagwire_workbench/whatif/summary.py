@@ -39,7 +39,10 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return (group, measure) pairs, highest savings first. `name` returns the group of a kind of batches."""
+        """Return (group, measure) pairs, those with the highest savings first.
+
+        `name` returns the group's name for a kind of batch.
+        """
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
@@ -54,7 +57,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Pairs (number of header bytes saved, number of batches that save this many), in ascending order."""
+        """Pairs (header bytes saved per batch, number of batches), in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property

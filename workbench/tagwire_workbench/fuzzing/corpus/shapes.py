@@ -1,6 +1,6 @@
 """Seeds: valid messages of one version in different shapes, created from the version's layout.
 
-A fuzzer finds variations of a seed by itself, but it rarely creates a whole struct inside nested arrays. So each shape
+A fuzzer finds variations of a seed by itself, but it rarely creates a whole struct inside nested arrays. So each seed
 fills all fields at once, and a few shapes are enough. A shape determines the value of each field, whether fields are
 null, the number of array elements, the length of strings and bytes, and whether there are unknown tagged fields.
 """
@@ -53,7 +53,7 @@ SHAPES: Final = {
 
 
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
-    """Yield (shape name, message) for each shape. Messages with the same bytes as an earlier one are skipped.
+    """Yield (shape name, message) for each shape. A message with the same bytes as an earlier message is skipped.
 
     Raises UnsupportedVersionError.
     """
@@ -88,7 +88,7 @@ class Filler:
         return cls(**fields)
 
     def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
-        """Return the fields of a union to leave unset, so that exactly one field is set."""
+        """Choose one field of a union. Return the names of all its other fields, which must stay unset."""
         chosen = alternatives[self.shape.sample % len(alternatives)]
         return [name for name in alternatives if name != chosen]
 

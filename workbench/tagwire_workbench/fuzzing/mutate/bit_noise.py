@@ -16,9 +16,9 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 
 
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
-    """Return a description of the change, the changed field's path, and the patch.
+    """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The patch starts where one of `sites` or its content begins. If the list is empty, the patch may start anywhere.
+    The patch starts at one of `sites`, or after its length, count or tag. Without sites, it may start anywhere.
     """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
@@ -64,7 +64,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1, because null markers and null lengths have such values."""
+    """Replace a byte with 0, 1 or -1, which null markers, null lengths and empty lengths have."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

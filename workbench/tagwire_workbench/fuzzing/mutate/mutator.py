@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or invalid mutation (depending on `kind`) of the input or, if it has errors, of a seed."""
+        """Return a valid or an invalid mutation, as `kind` says. If the input has errors, a seed is mutated instead."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -112,7 +112,10 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Change `data` at one position, even if it has errors. If its message can't be identified, change a seed."""
+        """Return `data` with a change at one position.
+
+        If its message can't be identified, a seed is changed instead.
+        """
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

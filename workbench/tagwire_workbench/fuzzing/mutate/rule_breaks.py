@@ -41,7 +41,10 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range of bytes with `data`. Decoders must report the error `inside` bytes after the start of `data`."""
+    """Replace a range of the input with `data`, and return the new input with the error that decoders must report.
+
+    Its position is `inside` bytes after the start of `data`.
+    """
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 

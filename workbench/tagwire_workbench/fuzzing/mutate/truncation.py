@@ -27,7 +27,10 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return (path, offset) of the error if the input ends at `cut`, inside `site`; None if it can't be predicted."""
+    """Return the path and offset of the error that a reader reports if the input ends at `cut`, which is inside `site`.
+
+    Returns None if the error can't be predicted.
+    """
     own = _own(read, site, cut)
     if own is not None:
         return own

@@ -194,7 +194,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the encoded array count 1. The encoded count 0 differs from it only in this byte."""
+    """Return the last byte of an encoded array count of 1. Only this byte differs from an encoded count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -224,7 +224,10 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. No version may know its tag: Kafka would then reject the message."""
+    """Add an unknown tagged field, in tag order.
+
+    Its tag must be unknown in all versions, or Kafka rejects the message.
+    """
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
