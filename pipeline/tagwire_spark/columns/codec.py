@@ -83,7 +83,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Store the Misfit of each row in `misfits` (by row number) in the error column."""
+    """Set the error of each row that `misfits` lists by its row number. `errors` is the error column."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -321,7 +321,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the versions that rows may have: a fixed version, or those of the option `versions` (default: all).
+    """Return the versions that rows may have: `version` if it is fixed, otherwise the option `versions` (default: all).
 
     Raises PipelineError if the message has none of these versions.
     """

@@ -56,8 +56,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            # Unlike `field`, `flatten` also makes a struct's fields null in the rows in which the struct itself is
-            # null.
+            # Unlike `field`, `flatten` makes a struct's fields null in the rows where the struct is null.
             for column, field in zip(array.flatten(), type, strict=True)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())

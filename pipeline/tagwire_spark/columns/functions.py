@@ -184,7 +184,7 @@ def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Cal
     """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # Spark recognizes an Arrow UDF by these type hints
-        call.check(len(columns))  # Spark itself accepts any number of arguments in an SQL call
+        call.check(len(columns))  # Spark itself would accept any number of arguments
         settle_worker()
         return run(*columns)
 

@@ -55,7 +55,7 @@ def _shipped() -> list[str]:
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors
         return []
-    # In a stream reader, `root` is a session's subfolder of the folder that contains the archives.
+    # In a stream reader, `root` is a session's subfolder; the archives are in the folder above it.
     folders = (root, root.parent)
     found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
     return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

@@ -78,7 +78,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
     """Return an Arrow batch with this schema. Raises PipelineError if a column declared NOT NULL has a null.
 
-    The error names the file that `file_of` returns for the number of the first such row.
+    `file_of` returns the file of a row, given its number; the error names the file of the first such row.
     """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:

@@ -98,9 +98,9 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` is called with the micro-batches that the last commit's manifest notes. It inspects the folder and returns
-    the files to move and remove, or None if the job was committed before. If another job commits first, `change` is
-    called again.
+    `change` receives the notes on micro-batches in the last commit's manifest, inspects the folder, and returns the
+    files to move and remove, or None if the job was committed before. If another job commits first, `change` is called
+    again.
     """
     folder = _of(job)
     while True:
@@ -251,8 +251,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # If the process of the last commit died, it may have left the job's staging folder behind. Remove the folder
-        # now.
+        # Remove the job's staging folder, which the process of the last commit may have left behind when it died.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield

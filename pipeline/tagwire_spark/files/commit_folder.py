@@ -67,8 +67,9 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Let the driver read finished files: leave them in a folder that it shares, or upload them to object storage.
+        """Make finished files readable for the driver.
 
+        They stay in place if the driver can read the attempt's folder, and are uploaded to object storage otherwise.
         Raises PipelineError, OSError.
         """
         self._to.keep(self.folder.parents[1], files)
@@ -115,7 +116,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Let the driver read finished files of an attempt.
+        """Make finished files of an attempt readable for the driver.
 
         `top` is the local folder that stands for the log folder.
         """
@@ -149,10 +150,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path at which a staged file can be edited.
-
-        The edited file is stored at the end of the block.
-        """
+        """Yield a local path at which a staged file can be edited, and store the edited file after the block."""
 
     @abstractmethod
     def done(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class RemoteFile:
     def _range(self, start: int, end: int) -> bytes:
         """Request a range of bytes, without retries.
 
-        Raises PipelineError if the file changed, and any error of its library.
+        Raises PipelineError if the file has changed, and any error of the file system's library.
         """
         try:
             if self._is_conditional:
@@ -180,7 +180,7 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
-        Up to a block more is returned if it lies in the range that is fetched ahead anyway. Raises PipelineError.
+        May return up to a block more, but only bytes that are fetched ahead anyway. Raises PipelineError.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)

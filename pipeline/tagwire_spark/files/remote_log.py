@@ -157,7 +157,7 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Check that no commit was made to a folder while it was listed: its commit marks must still be the same.
+        """Check that no commit was made to a folder while it was listed: its commit marks must be as in the listing.
 
         Carries out pending commits first. Raises PipelineError (KAFKA_LOG_CHANGED) if the marks differ.
         """

@@ -50,8 +50,8 @@ Listed = tuple[str, int, str, int]
 class Location:
     """A local or remote file or folder.
 
-    `local` is the path of a local file or folder. For a remote one, it is a path in the local tree of empty files that
-    mirrors the listing.
+    `local` is its path. For a remote file or folder, this is a path in a local tree of empty files, which mirrors the
+    listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -66,7 +66,7 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the path or URL that the user knows a file by. `path` is below this location or next to it."""
+        """Return the user's path or URL for a file. `path` is its local path, below this location or next to it."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
@@ -145,9 +145,9 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Check that a folder's listing shows no commit only in part.
+        """Raise PipelineError (KAFKA_LOG_CHANGED) if a commit was made while a folder was listed.
 
-        Raises PipelineError (KAFKA_LOG_CHANGED) otherwise.
+        The listing might show only some of the files of that commit.
         """
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
@@ -232,7 +232,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """List the folder that a URL or URL pattern is in, with one call.
+    """List the folder of a URL, or the folder above a URL pattern's first wildcard, with one call.
 
     Return an iterator over the matching locations.
     """
@@ -313,10 +313,10 @@ class _Tree:
         self.root.mkdir()
 
     def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Mirror the wanted files and folders in the tree, each folder with all files below it.
+        """Add the wanted files and folders of a listing to the tree.
 
-        For a wanted file, the other files in its folder are added as well. Checkpoint files in the parent folders are
-        also added.
+        A wanted folder is added with all files below it, and a wanted file with the other files in its folder.
+        Checkpoint files in the parent folders are also added.
         """
         whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
         above = {name.rpartition("/")[0] for name in whole}
@@ -371,7 +371,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Remove `levels` levels from a URL's path. Return the URL in two parts, split before `::`.
+    """Return the URL `levels` folders above a URL, in two parts split before `::`.
 
     For example, ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip").
     """

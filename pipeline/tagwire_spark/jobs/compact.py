@@ -87,8 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If part of the log is already compacted, use one task for the whole log, because the keys after that part are
-        # needed.
+        # Use one task if part of the log is already compacted, because the task needs the keys after that part.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -226,7 +225,7 @@ class _Job:
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Do a unit of work on a worker. Its `do` names the function in `_WORK`, which writes to the folder of the job.
+    """Do a unit of work on a worker, and write its files to the job's folder.
 
     Raises LogError, CompactionError, LogPathError, PipelineError.
     """
@@ -283,7 +282,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
     """Flush the files of a task attempt to disk.
 
-    Return its name and a report for each segment, to send to the driver.
+    Return the attempt's name and a report for each segment, to send to the driver.
     """
     for path in made.iterdir():
         on_disk(path)

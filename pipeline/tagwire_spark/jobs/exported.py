@@ -94,7 +94,8 @@ class Export(NamedTuple):
     def read(cls, folder: Location) -> "Export":
         """Read the manifest of an export folder.
 
-        Raises PipelineError if the folder is no complete export, or of another layout.
+        Raises PipelineError if the folder isn't a complete export, or if another version of tagwire wrote it in another
+        layout.
         """
         file = folder.local / _MANIFEST
         path = folder.name_of(file)
@@ -127,9 +128,9 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Return a path from a manifest unchanged.
+    """Check a path in a manifest, and return it unchanged.
 
-    Raises ValueError if it leads out of the folder that it is relative to.
+    Raises ValueError if the path leads out of the folder that it is relative to.
     """
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")

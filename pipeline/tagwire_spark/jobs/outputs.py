@@ -76,7 +76,7 @@ class Output(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """Return the path or URL in the output for a file's relative path."""
+        """Return the path or URL of a file in the output, given the file's relative path."""
         return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
 
 
@@ -148,7 +148,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     except OSError as error:
         raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # ignore an error, because a later write removes the staged objects
+        with suppress(PipelineError):  # on an error, the next write removes the staged objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 

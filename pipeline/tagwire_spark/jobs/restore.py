@@ -172,7 +172,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch that was at this position in the segment.
+        """Return the records of the batch that began at this position in the segment.
 
         Positions must ascend from call to call.
         """

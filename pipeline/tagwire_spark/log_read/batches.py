@@ -78,8 +78,8 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so this offset may be wrong. Only a second batch beyond the requested end
-                # ends the read.
+                # No checksum covers offsets, so this offset may be wrong. Wait for a second batch beyond the requested
+                # end.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -110,8 +110,8 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
     """Raise PipelineError if offsets are missing between the end of this segment and the start of the next.
 
-    `position` and `reached` are the position and offset after the last batch that was read. A compacted log, or one
-    that `kafka_log` wrote, may lack offsets.
+    `position` and `reached` are the position and the offset after the split's last batch. Missing offsets are normal in
+    a compacted log, and in one that `kafka_log` wrote.
     """
     end = min(split.next_base, split.end_offset)
     lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
@@ -150,10 +150,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset expected at a position: at position 0, the base offset in the segment's name.
-
-    Otherwise None.
-    """
+    """Return the base offset in the segment's name for position 0, and None for any other position."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -184,8 +181,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
     """Skip the batches before `end` with native code. Return the position reached, and the last offset before it.
 
-    The offset is NO_OFFSET if it is unknown. If native code can't read a batch, the position reached is that batch's,
-    which is before `end`.
+    The offset is NO_OFFSET if it is unknown. The position is before `end` if native code can't read the batch there.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)

@@ -267,7 +267,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        # Checked, because iterating over a string would also succeed.
+        # A string would also be iterable, but its characters aren't partition numbers.
         if all(isinstance(partitions, list) for partitions in value.values()):
             return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError

@@ -28,9 +28,9 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return the splits of each partition's segments, all from one folder.
 
-    Raises PipelineError if a partition is in several folders. With the option replicas=longest, it is read from the
-    folder whose last segment has the highest base offset; among folders that have this segment, from that in which it
-    is largest.
+    Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
+    segment has the highest base offset is used. If several folders have this segment, the one in which it is largest is
+    used.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for whole in wholes:

@@ -242,7 +242,8 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return (topic, partition number) of all partitions in the locations.
 
-    Returns None if there are none because `kafka_log` wrote an empty log. Raises LogPathError.
+    Returns None if there are none and `kafka_log` has written to a location: it may have written no rows. Raises
+    LogPathError.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
@@ -381,7 +382,7 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # without an index, each task would fetch all bytes before its split
     begin = whole.hint[0] if whole.hint else 0
-    last = whole.end - step // 8  # add a small remainder to the last split
+    last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
         # An empty segment in the middle of a log gets a task, which reports it.

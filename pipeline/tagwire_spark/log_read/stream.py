@@ -183,7 +183,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Fix the ends of the logs as the end of the query (trigger availableNow).
+        """Make the query end at the current ends of the logs (trigger availableNow).
 
         Raises PipelineError for a missing partition.
         """
@@ -277,8 +277,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Raises LogError.
         """
-        # A cached listing doesn't show a new log start offset, because that is in a file outside the partition's
-        # folder.
+        # The log start offset is in a file outside the partition's folder, so a cached listing doesn't show its
+        # changes.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:

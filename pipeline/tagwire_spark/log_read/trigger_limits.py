@@ -76,9 +76,9 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit, proportional to its unread rows, but at least 1.
+    """Return each partition's share of a limit, proportional to what is unread in it, but at least 1.
 
-    The result is empty if the limit exceeds the unread rows of all partitions.
+    The result is empty if the limit allows reading everything.
     """
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}

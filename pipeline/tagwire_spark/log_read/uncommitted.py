@@ -209,7 +209,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
         with segment.opened() as data:
             if crc32(data[known.position : known.end]) == known.sum:
                 return known
-    except (StopIteration, TagwireError):  # the segment no longer exists, or no longer has this batch
+    except (StopIteration, TagwireError):  # the segment no longer exists, or can't be read
         pass
     del _REACHED[key]
     return None

@@ -178,7 +178,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """Commits the segments that all tasks of a write staged, on the driver."""
+    """Commits, on the driver, the segments that all tasks of a write have staged."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool

@@ -78,7 +78,10 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. In a format without tombstone flags, a null value alone marks a tombstone."""
+    """Convert an entry to a record.
+
+    If the format has no tombstone flags, a flag that agrees with the value is dropped.
+    """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None

@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    # Without `run`, because a query has one sink: a second write always repeats the first.
+    # `run` stays empty: a query has one sink, so a second write of a micro-batch always repeats the first.
     return MicroBatch(query, int(number))
 
 

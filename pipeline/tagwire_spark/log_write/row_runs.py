@@ -73,7 +73,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the run's rows from row `row` of the run on, as an Arrow batch."""
+        """Return an Arrow batch of the run's rows from number `row` on (counted within the run)."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:

@@ -115,9 +115,9 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset.
+        """Record the position of the batch's base offset, for renumbering the segment later.
 
-        If the batch can't be renumbered, nor can its segment: drop all positions.
+        If the batch can't be renumbered, the segment can't either, so drop all positions.
         """
         at = offset_place(batch)
         # A segment with transactions can't be renumbered, because their offsets would have to change as well.
@@ -154,7 +154,7 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# If a batch's other offsets are relative to its base offset, which no checksum covers, only these eight bytes change.
+# Only the base offset's eight bytes change if a batch's other offsets are relative to it and no checksum covers it.
 # If other offsets are relative to the base offset, and no checksum covers the base offset, only eight bytes change.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 

@@ -170,9 +170,9 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows.
+        """Write a run of rows. Return None if all were written.
 
-        Return None, or the first row that C code can't write and all later rows, as an Arrow batch.
+        Otherwise return an Arrow batch, which begins with the first row that C code can't write.
         """
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
@@ -256,7 +256,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets are copies of existing records, so keep their attributes as they were read.
+            # Rows with offsets are copies of existing records, in which a null value may lack the tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

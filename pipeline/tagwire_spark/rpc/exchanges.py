@@ -172,7 +172,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # This call is only for its error: in an unknown API, it isn't known where the body begins.
+            # Raise an error for an unknown API, whose header version and so the start of the body are unknown.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)

@@ -77,7 +77,7 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield all specs, after moving each spec of the core artifact to its component, which newer releases show.
+    """Yield all specs. Those of the core artifact are moved to the component that they have in newer releases.
 
     Raises SpecError for a spec of the core artifact that no newer release has.
     """
@@ -198,9 +198,10 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return in which releases each version of a message was the same. Raises SpecError if the merge changed a version.
+    """Return the history of a message: for each version, the spans of releases in which its wire format was the same.
 
-    `covered` lists the releases that have specs of the message's component, oldest first.
+    `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if the
+    merged spec changes a version.
     """
     texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
     named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}

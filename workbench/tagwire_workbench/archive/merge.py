@@ -133,7 +133,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # in the versions taken from the older spec, the field doesn't exist either
+            return None  # no version that the older spec provides has this field
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -141,8 +141,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # A tagged range must be within the field's versions (TW605), so exclude all other versions; other ranges
-            # may be wider.
+            # Exclude all other versions from a tagged range, which must be within the field's versions (TW605).
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -154,7 +153,7 @@ class _Merge:
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
         """Return the field with the fields of its inline struct merged.
 
-        A common struct is only noted for `common_structs`.
+        A common struct is only remembered here, and merged later by `common_structs`.
         """
         name = _struct_name(field["type"])
         if not name:

@@ -235,7 +235,7 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a function that tests whether a batch contains an offset in any of the filter term's ranges."""
+        """Return a function that tests whether a batch has an offset in a range that the filter term lists."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:

@@ -108,7 +108,7 @@ class ByteView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         number = self.bytes_a_line
-        column = event.x - _OFFSET  # so that a click on the bracket before a byte selects that byte
+        column = event.x - _OFFSET  # a click on the bracket before a byte also selects the byte
         index = column // 3 if column < 3 * number else column - 3 * number - 2
         offset = (self.scroll_offset.y + event.y - 1) * number + index
         if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):

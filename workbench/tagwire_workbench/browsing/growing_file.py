@@ -51,12 +51,12 @@ class PlainFile:
 
     @property
     def progress(self) -> float:
-        """How far sequential reading has come, as a fraction of the file from 0 to 1."""
+        """The fraction of the file that has been read sequentially, from 0 to 1."""
         return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def fault(self) -> str:
-        """The error to report if the file will not grow any more; "" if it ends in a valid place."""
+        """The error to report if the file will not grow any more; "" if it doesn't end inside gzip data."""
         return ""
 
     def close(self) -> None:

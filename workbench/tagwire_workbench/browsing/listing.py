@@ -110,10 +110,7 @@ class Listing(ABC):
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
-        """Return the other frame of an exchange: the response of a request, or the request of a response.
-
-        None if unknown.
-        """
+        """Return the response of a request, or the request of a response. Return None if it isn't in the listing."""
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:

@@ -196,7 +196,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 class _Lines:
     """Prints the differences of each response.
 
-    If they equal those of an earlier response, prints only its line number.
+    Differences equal to those of an earlier response are not repeated: only that response's line number is printed.
     """
 
     def __init__(self) -> None:

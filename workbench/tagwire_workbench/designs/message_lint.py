@@ -19,7 +19,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct. `around` has the message's versions in which that struct can occur."""
+    """A field in its struct. `around` has the versions of the message in which that struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec

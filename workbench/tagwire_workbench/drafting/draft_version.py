@@ -113,7 +113,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A spec with its new version, if it got one, and notes about how it was made."""
+    """A drafted spec, the number of its new version if it got one, and notes about how it was made."""
 
     spec: Spec
     notes: tuple[str, ...]

@@ -29,7 +29,7 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised for options of a framing that leave open which message an input contains."""
+    """Raised if the options of a framing leave open which message an input contains."""
 
 
 class Input(NamedTuple):
@@ -94,7 +94,7 @@ class Framing:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
 
     def write(self, message: Message, version: int) -> bytes:
-        """Return an input that contains the message."""
+        """Encode a message as an input, with the header and prefix that the framing requires."""
         if not self.frames:
             data = message.encode(version)
         elif message.KIND == "request":
@@ -130,7 +130,7 @@ class Framing:
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
         """Return the message class and version of an input.
 
-        Return None if they are unknown, or not those of this framing.
+        Return None if they are unknown, or if the framing's own options exclude them.
         """
         cls, version = self.message, self.version
         if self._names_itself:

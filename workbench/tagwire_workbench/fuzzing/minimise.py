@@ -122,7 +122,10 @@ class _Search:
     # ------------------------------------------------------------ candidates for smaller inputs
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield inputs without some array elements or tagged fields (at first many at once), or with a null struct."""
+        """Yield inputs without some array elements or tagged fields, or with null in place of a nullable struct.
+
+        Of an array, many elements are removed at first, and then fewer.
+        """
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -161,7 +164,10 @@ def _digest(data: bytes) -> bytes:
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of adjacent parts: first all parts, then halves, quarters, and so on down to single parts."""
+    """Yield runs of adjacent parts: first all parts, then halves, quarters, and so on down to single parts.
+
+    Parts that are incomplete, because the input has an error in them, are left out.
+    """
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]

@@ -92,7 +92,7 @@ class Site:
     def holder(self) -> Site:
         """The innermost part that contains this one.
 
-        Must not be used for a whole message, which is in no other part.
+        Raises IndexError for a whole message, which is in no other part.
         """
         return self.around[-1]
 
@@ -122,7 +122,7 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the replacing bytes in the patched input, which patches before them may have moved."""
+        """Offset of the replacement in the patched input. Other patches before it may have moved it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 

@@ -122,7 +122,7 @@ def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
 
 
 def changed(text: str, formatted: str) -> list[Edit]:
-    """Return the smallest single edit that turns `text` into `formatted`; an empty list if they are equal."""
+    """Return the smallest edit that turns `text` into `formatted`, as a list; an empty list if they are equal."""
     if formatted == text:
         return []
     start = _common(text, formatted)

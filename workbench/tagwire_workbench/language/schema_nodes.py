@@ -50,7 +50,10 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for one form of a value that may be a list or a single item; otherwise `self`."""
+        """Return the schema of a list or of a single item, as `shape` says.
+
+        If the schema has only one form, return `self`.
+        """
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

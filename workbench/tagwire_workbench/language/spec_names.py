@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field with this name, or the field itself if it is not in a list."""
+    """Return the list of fields that contains the field with this name. Outside of a list, return the field itself."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -72,7 +72,7 @@ class Value:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An entry of an object: a key and its value. While the key is typed, there is no value yet."""
+    """A key of an object, and its value. While the author is typing the key, there is no value yet."""
 
     key: str
     start: int
@@ -86,7 +86,7 @@ class Entry:
 
 
 class Slot(NamedTuple):
-    """What may be written at the cursor, and where it belongs: in an object or list, and to which key."""
+    """Describes what may be written at the cursor, such as a key or a value, and where it belongs."""
 
     role: Role
     owner: Value | None

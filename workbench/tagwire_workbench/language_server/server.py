@@ -72,7 +72,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's own problems, and those that the last check of its set found in it."""
+        """Return a file's own problems, followed by those that the last check of its whole set found in it."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 

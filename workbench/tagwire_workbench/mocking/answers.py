@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "clos
 
 
 class AnswerMaker:
-    """Creates replies from one answer of a script, after checking it. Its errors are recorded in the script's tree."""
+    """Checks one answer of a script, and creates replies from it. Errors are recorded in the script's tree."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -141,7 +141,7 @@ def _header_names(cls: type[Message]) -> dict[str, str]:
 
 
 def _json_steps(cls: Any, path: str) -> Steps:
-    """Convert an error path such as `topics[3].error_code` to the keys and indexes that lead to the JSON value."""
+    """Convert a path such as `topics[3].error_code` to the JSON keys and indexes that lead to the value."""
     steps: list[str | int] = []
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")

@@ -31,7 +31,10 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """What is known when a script is read: the classes of a rule's request and header, and the names of kept values."""
+    """What is known when a script is read.
+
+    These are the classes of the request and its header, and the names under which values are kept.
+    """
 
     request: type[Message]
     header: type[Message]

@@ -80,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return a selection of host and port for each kind of struct that has an address in this version."""
+        """Return the selections of host and port in a response, one for each kind of struct with an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

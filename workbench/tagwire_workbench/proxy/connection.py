@@ -106,9 +106,9 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Pair a response with its request when the response's first bytes arrive, and decide how to pass it on.
+        """Pair a response with its request, and decide how to pass it on, when the response's first bytes have arrived.
 
-        It is held back until complete if its addresses may have to be rewritten.
+        A response whose addresses may have to be rewritten is held back until it is complete.
         """
         request = self._pairing.answer(None, head)
         if request is None:

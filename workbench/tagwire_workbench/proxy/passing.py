@@ -90,10 +90,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream, and return the bytes of an incomplete frame that were held back.
-
-        Such a frame is not recorded.
-        """
+        """End the stream. Return the bytes of an incomplete frame that were held back; that frame isn't recorded."""
         rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
@@ -246,7 +243,7 @@ class _Going:
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:
-        """Queue bytes from elsewhere, such as a rewritten response or bytes that arrived earlier."""
+        """Queue bytes that are not in the incoming data, such as a rewritten response or bytes that arrived earlier."""
         self._flush()
         self._parts += parts
 

@@ -108,8 +108,8 @@ def answer_differences(
 ) -> list[Difference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `carried` is updated with the IDs that
-    correspond in the two responses, and maps recorded IDs before the comparison.
+    If the recorded response can't be read, only the bytes are compared. `carried` learns which IDs of the two responses
+    correspond, so that these IDs count as equal.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)

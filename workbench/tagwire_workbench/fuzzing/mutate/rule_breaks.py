@@ -41,9 +41,9 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range of the input with `data`, and return the new input with the error that decoders must report.
+    """Replace a range of the input with `data`. Return the new input, and the error that decoders must report.
 
-    Its position is `inside` bytes after the start of `data`.
+    The error's offset is `inside` bytes after the start of `data`.
     """
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
@@ -71,7 +71,7 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return how many bytes follow `begin` in the enclosing tagged field or, without one, in the input."""
+    """Return how many bytes there are from `begin` to the end of the enclosing tagged field, or else of the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -128,7 +128,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) of each varint at the start of a part: its length, count, or tag and size."""
+    """Return (start, end, error path) of each varint at the start of a part: a length or count, or a tag and a size."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]

@@ -71,7 +71,10 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a value must not change: it determines how other bytes are read, or it is a unique key."""
+    """Return whether a value must stay as it is.
+
+    It must if it determines how other bytes are read, or is a unique key.
+    """
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
