@@ -277,8 +277,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Raises LogError.
         """
-        # The log start offset is in a file outside the partition's folder, so a cached listing doesn't show its
-        # changes.
+        # The log start offset is in a file outside the partition's folder, so cached listings don't show changes.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:

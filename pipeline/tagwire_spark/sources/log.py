@@ -43,8 +43,7 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects readers that have pushFilters unless its filter pushdown is enabled, so the user must request
-        # one.
+        # Spark rejects readers that have pushFilters unless its filter pushdown is enabled, so it is optional.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
