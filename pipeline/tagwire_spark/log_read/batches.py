@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so this offset may be wrong. Only a second batch beyond the end stops the read.
+                # No checksum covers offsets, so this offset may be wrong. Stop only after a second such batch.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
