@@ -91,10 +91,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Store `reason` as the error of each row that the mask selects.
-
-    `pairs` has structs with the fields `value` and `error`.
-    """
+    """Set `reason` as the error of each selected row. `pairs` has structs with the fields `value` and `error`."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))

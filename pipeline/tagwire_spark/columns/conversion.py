@@ -87,10 +87,9 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield the number and Misfit of each row that doesn't fit, found by bisection.
+    """Yield the row number and Misfit of each row that doesn't fit, found by bisection.
 
-    `array` must have at least one such row; `misfit` is the error of converting it as a whole. Its first row has number
-    `first`.
+    Row numbers start at `first`.
     """
     if len(array) == 1:
         yield first, misfit

@@ -161,10 +161,7 @@ def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The name and parameters of an SQL function.
-
-    Spark doesn't check how many arguments a call has, so `check` does.
-    """
+    """The name and parameters of an SQL function. Spark doesn't check the number of arguments, so `check` does."""
 
     name: str
     required: tuple[str, ...]

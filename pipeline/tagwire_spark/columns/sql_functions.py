@@ -100,10 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values that share a message, version and options.
-
-    `places` has the row number of each value, for error texts.
-    """
+    """Encode values that share a message, version and options. `places` has their row numbers, for errors."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:

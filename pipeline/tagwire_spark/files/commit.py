@@ -236,10 +236,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Carry out the remaining steps of a commit.
-
-    Raises OSError, and PipelineError if a step failed and the commit was undone.
-    """
+    """Carry out the remaining steps of a commit. Raises OSError, and PipelineError if the commit was undone."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 
@@ -258,10 +255,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Wait some time for other processes to finish their commits.
-
-    Without locks, two processes could carry out one commit.
-    """
+    """Let other processes finish their commits. Without locks, two processes could carry out the same commit."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)

@@ -75,10 +75,7 @@ class Attempt:
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Check that the job is still running. Call this after the attempt's last file.
-
-        Raises PipelineError if the job is over.
-        """
+        """Raise PipelineError if the job is over. Call this after the attempt's last file."""
         self._to.end(self)
 
     def close(self) -> None:
@@ -116,10 +113,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files of an attempt readable for the driver.
-
-        `top` is the local folder that stands for the log folder.
-        """
+        """Make finished files readable for the driver. `top` is the local folder that stands for the log folder."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -279,10 +279,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Report an OSError in the block as a PipelineError.
-
-        The error text says that the write is committed, and that the next read or write finishes it.
-        """
+        """Convert an OSError in the block to a PipelineError that says that the write is committed, but unfinished."""
         try:
             yield
         except OSError as error:

@@ -68,10 +68,7 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is unchanged since planning, unless each request has an ETag condition anyway.
-
-        Raises PipelineError.
-        """
+        """Check that the file is unchanged since planning, unless each request checks it. Raises PipelineError."""
         if not self._is_conditional:
             self._check()
 
@@ -83,10 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries.
-
-        Raises PipelineError if the file has changed, and any error of the file system's library.
-        """
+        """Request a range of bytes, without retries. Raises PipelineError if the file changed, and other errors."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)

@@ -70,10 +70,7 @@ class Location:
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
-        """Return the size and identity of a file below this location.
-
-        Raises LogPathError if the file no longer exists.
-        """
+        """Return the size and identity of a file below this location. Raises LogPathError if the file is missing."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path) -> FileState:
@@ -145,10 +142,7 @@ class Location:
         ]
 
     def check_settled(self, folder: Path) -> None:
-        """Raise PipelineError (KAFKA_LOG_CHANGED) if a commit was made while a folder was listed.
-
-        The listing might show only some of the files of that commit.
-        """
+        """Raise PipelineError (KAFKA_LOG_CHANGED) if a commit was made while the folder was listed."""
         if self._tree is not None and self._tree.marks is not None:
             self._tree.marks.check(*self._tree.named(folder))
 
@@ -371,10 +365,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return the URL `levels` folders above a URL, in two parts split before `::`.
-
-    For example, ("s3://b/logs", "") or ("zip://logs", "::/path/of.zip").
-    """
+    """Return the URL `levels` folders above, split before `::`, as in ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

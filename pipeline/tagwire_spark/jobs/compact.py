@@ -134,10 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the last round's units, with their sizes in bytes.
-
-        They rewrite the segments to compact, and copy all other segments.
-        """
+        """Return the last round's units and their sizes: rewrite the segments to compact, and copy all others."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -280,10 +277,7 @@ def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storag
 
 
 def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush the files of a task attempt to disk.
-
-    Return the attempt's name and a report for each segment, to send to the driver.
-    """
+    """Flush an attempt's files to disk. Return the attempt's name and its segment reports, for the driver."""
     for path in made.iterdir():
         on_disk(path)
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

@@ -215,10 +215,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add the next piece of the current file.
-
-        It stands for `size` bytes of the file (default: the size of `data`).
-        """
+        """Add the next piece of the file. It stands for `size` bytes of the file (default: the size of `data`)."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

@@ -92,11 +92,7 @@ class Export(NamedTuple):
 
     @classmethod
     def read(cls, folder: Location) -> "Export":
-        """Read the manifest of an export folder.
-
-        Raises PipelineError if the folder isn't a complete export, or if another version of tagwire wrote it in another
-        layout.
-        """
+        """Read the manifest of an export folder. Raises PipelineError if the export is incomplete or invalid."""
         file = folder.local / _MANIFEST
         path = folder.name_of(file)
         try:
@@ -128,10 +124,7 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Check a path in a manifest, and return it unchanged.
-
-    Raises ValueError if the path leads out of the folder that it is relative to.
-    """
+    """Check a path in a manifest, and return it. Raises ValueError if it leads out of its base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
@@ -144,7 +137,7 @@ def table_folder(topic: str, partition: int) -> str:
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Check the names of the requested columns and return them in the table's order; None requests all columns.
+    """Check the requested column names and return them in the table's order; None requests all columns.
 
     Raises PipelineError.
     """
@@ -161,10 +154,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
 
 
 class Table:
-    """A writer for a Parquet file, which limits the size of row groups.
-
-    Creates the file when the first rows are written.
-    """
+    """A writer for a Parquet file with row groups of limited size. Creates the file with the first rows."""
 
     def __init__(self, path: Path, schema: Any) -> None:
         self.path = path
@@ -202,10 +192,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Close and remove the file.
-
-        If its writer stayed open, it could write a footer into a new file with this name later.
-        """
+        """Close and remove the file. An open writer could later write a footer into a new file with this name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -67,10 +67,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Merge the tasks' results for a partition.
-
-    Return each key's last offset in the range `first` to `end` (exclusive).
-    """
+    """Return a partition's last offsets (one for each key) from `first` up to but not including `end`."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -98,10 +95,7 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield Arrow batches with the keys of a segment and the last offset of each key.
-
-    Raises LogError, PipelineError.
-    """
+    """Yield Arrow batches with the keys of a segment and each key's last offset. Raises LogError, PipelineError."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -137,10 +131,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that tasks run after the shuffle.
-
-    It writes one file of offsets for each partition of its rows.
-    """
+    """Return the function that tasks run after the shuffle. It writes one file of offsets per partition."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -102,10 +102,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partition folders and single segments that workers will plan. Raises PipelineError.
-
-    Each has the commit number of its log folder.
-    """
+    """Return the partitions and segments for workers to plan, with commit numbers. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:

@@ -172,10 +172,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch that began at this position in the segment.
-
-        Positions must ascend from call to call.
-        """
+        """Return the records of the batch that began at this position. Positions must ascend from call to call."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions

@@ -57,10 +57,7 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch that contains `offset`.
-
-    If no batch does, return the offset after the next batch. Raises LogError.
-    """
+    """Return the offset after the batch that contains `offset`, or after the next batch. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
@@ -96,10 +93,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether a segment lacks offsets before or within one of its batches, as after compaction.
-
-    Raises LogError.
-    """
+    """Return whether offsets are missing before or within one of a segment's batches. Raises LogError."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():

@@ -180,10 +180,7 @@ class _Rows:
         self._numbers.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert arrays from the engine to a Spark batch of the requested rows, and yield it.
-
-        Yields nothing if it has no rows.
-        """
+        """Convert arrays from the engine to a Spark batch of the requested rows. Yield it unless it is empty."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -267,10 +264,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Check that the transaction index lists the transaction of each abort marker.
-
-        Raises PipelineError, LogError.
-        """
+        """Check that the index lists the transaction of each abort marker. Raises PipelineError, LogError."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
@@ -373,10 +367,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`.
-
-        If no batch was read (-1), return the offset expected at the start, if known.
-        """
+        """Return the offset after `last`. If no batch was read (-1), return the offset expected first, if known."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

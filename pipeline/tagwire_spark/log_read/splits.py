@@ -188,10 +188,7 @@ def settled_location(
 
 
 def _folders(location: Location) -> Sequence[Path]:
-    """Return the partition folders in and below a location, or only the path itself if it is a file.
-
-    Raises LogPathError.
-    """
+    """Return the partition folders in and below a location; for a file, only its path. Raises LogPathError."""
     return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
 
 
@@ -322,10 +319,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield one split for each segment that has requested rows.
-
-    If remote indexes are needed, they are read concurrently.
-    """
+    """Yield a split for each segment with requested rows. Remote indexes that this needs are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):

@@ -183,10 +183,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Make the query end at the current ends of the logs (trigger availableNow).
-
-        Raises PipelineError for a missing partition.
-        """
+        """Make the query end at the current ends of the logs. Raises PipelineError for a missing partition."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
@@ -273,10 +270,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder. Uses cached results for unchanged partitions.
-
-        Raises LogError.
-        """
+        """Yield the requested partitions of a local folder, from a cache where unchanged. Raises LogError."""
         # The log start offset is in a file outside the partition's folder, so cached listings don't show changes.
         if query.from_log_start:
             self._listing.clear()

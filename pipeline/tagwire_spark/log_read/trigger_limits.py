@@ -76,10 +76,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit, proportional to what is unread in it, but at least 1.
-
-    The result is empty if the limit allows reading everything.
-    """
+    """Return each partition's share of a limit: proportional to its unread part, at least 1. Empty if all fits."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

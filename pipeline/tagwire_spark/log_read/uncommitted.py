@@ -55,10 +55,7 @@ class Transactions(NamedTuple):
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
-        """Return whether `read_committed` leaves out a batch.
-
-        It does if the batch's transaction was aborted or may still be open.
-        """
+        """Return whether a batch is in a transaction that was aborted or may still be open."""
         if base_offset >= self.stable:
             return True
         if not is_transactional or is_control:
@@ -218,10 +215,7 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
 def _follow(
     header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Record what a transactional batch means for its producer: it begins, continues or ends a transaction.
-
-    Raises LogError.
-    """
+    """Update the open and aborted transactions with a transactional batch or marker. Raises LogError."""
     if not header["is_control"]:
         running.setdefault(header["producer_id"], header["base_offset"])
         return

@@ -134,10 +134,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """Raised if the micro-batch to write is already committed.
-
-    Either the previous driver died after the commit, or this task attempt is late.
-    """
+    """Raised if the micro-batch is already committed, because a driver died after the commit or a task is late."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:

@@ -78,10 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record.
-
-    If the format has no tombstone flags, a flag that agrees with the value is dropped.
-    """
+    """Convert an entry to a record. A redundant tombstone flag is dropped if the format has no such flags."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -175,10 +172,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return `Facts.sequence_at_zero` for each row: the sequence number that offset 0 would have.
-
-        It is -1 if unknown.
-        """
+        """Return each row's `Facts.sequence_at_zero`, the sequence number for offset 0; -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

@@ -62,10 +62,7 @@ class RowRun(NamedTuple):
         return value
 
     def rows(self, next_offset: int) -> "Rows":
-        """Return the rows of the run as buffers for C code.
-
-        Rows without an offset column are numbered from `next_offset`.
-        """
+        """Return the rows of the run as buffers for C code. Rows without offsets are numbered from `next_offset`."""
         from tagwire._records import Rows
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
@@ -94,10 +91,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a column that isn't nested, and the position of row `start` in them.
-
-    Both are for C code.
-    """
+    """Return the buffers of a column that isn't nested, and the position of row `start` in them, for C code."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 

@@ -126,10 +126,7 @@ class Output:
 
 
 class _Log:
-    """A partition that is being written, with its open batch and its segments.
-
-    `before` is the log that it continues.
-    """
+    """A partition that is being written: its open batch and segments. `before` is the log that it continues."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name

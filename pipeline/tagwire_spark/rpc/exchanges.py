@@ -76,10 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may answer a request.
-
-    If the response was captured with an API, the request's must match.
-    """
+    """Return whether a response may answer a request. If the response has a captured API, it must be the request's."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 

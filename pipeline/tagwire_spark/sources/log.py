@@ -87,7 +87,7 @@ class LogReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the Arrow batches of a task's splits.
 
-        If planning found no splits, Spark still calls this once, with None.
+        If there are no splits, Spark still calls this once, with None.
         """
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 

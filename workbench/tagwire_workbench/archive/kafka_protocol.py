@@ -85,19 +85,13 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert {first version: value} to {version range: value}.
-
-    Each range ends where the next begins; the last is open-ended.
-    """
+    """Convert {first version: value} to {version range: value}, without gaps. The last range is open-ended."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map version ranges to header versions.
-
-    They start at version 0, so that even an unsupported version has a header.
-    """
+    """Map version ranges to header versions. They start at 0, so that unsupported versions have a header, too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

@@ -103,10 +103,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge two mappings from version ranges to values.
-
-        A version's value is taken from the spec that provides the version.
-        """
+        """Merge two mappings from version ranges to values. Each version has the value of the spec that provides it."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}

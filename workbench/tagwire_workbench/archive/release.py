@@ -62,10 +62,7 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release.
-
-    `name` is, for example, `4.4.0`; it is "" if the sources' names contain no release.
-    """
+    """The sources of one release. `name`, such as "4.4.0", is "" if no source's name contains a release."""
 
     name: str
     sources: tuple[SpecSource, ...]
@@ -118,10 +115,7 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError for a folder without specs, or if all sources together have no specs.
-
-    A single jar may have none.
-    """
+    """Raise SpecError for a folder without specs, or if no source has specs. A single jar may have none."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):

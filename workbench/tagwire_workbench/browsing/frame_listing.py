@@ -99,10 +99,7 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """Return the name of an API, or `otherwise` if the package doesn't have it.
-
-        The API's message classes are imported only now, when the first of its frames is shown.
-        """
+        """Return the name of an API, or `otherwise` if the package lacks the API. Imports its message classes."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise

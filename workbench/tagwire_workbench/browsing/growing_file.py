@@ -64,10 +64,7 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A zlib decompressor and the position that it has reached in a gzip file.
-
-    A copy saves this state for later reads.
-    """
+    """A zlib decompressor, and its position in a gzip file. A copy of it saves this state for later reads."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file

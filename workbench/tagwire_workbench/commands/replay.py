@@ -194,10 +194,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints the differences of each response.
-
-    Differences equal to those of an earlier response are not repeated: only that response's line number is printed.
-    """
+    """Prints each response's differences, or the line of an earlier response that has the same differences."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}

@@ -290,10 +290,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
 
 
 def _text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text of a drafted spec.
-
-    A draft made in place keeps its source's comments if it has the same fields.
-    """
+    """Return the text of a drafted spec. In place, comments are kept if the spec still has the same fields."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -128,10 +128,7 @@ class Framing:
         return Input(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return the message class and version of an input.
-
-        Return None if they are unknown, or if the framing's own options exclude them.
-        """
+        """Return an input's message class and version; None if they are unknown, or if the options exclude them."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin

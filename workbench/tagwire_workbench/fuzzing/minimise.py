@@ -91,10 +91,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with the first candidate that keeps the property, until there is none.
-
-        Return whether it changed.
-        """
+        """Replace the input with candidates that keep the property, until none does. Return whether it changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -122,10 +119,7 @@ class _Search:
     # ------------------------------------------------------------ candidates for smaller inputs
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield inputs without some array elements or tagged fields, or with null in place of a nullable struct.
-
-        Of an array, many elements are removed at first, and then fewer.
-        """
+        """Yield inputs without some array elements or tagged fields, or with null for a nullable struct."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -164,10 +158,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _runs(parts: list[Site]) -> Iterator[list[Site]]:
-    """Yield runs of adjacent parts: first all parts, then halves, quarters, and so on down to single parts.
-
-    Parts that are incomplete, because the input has an error in them, are left out.
-    """
+    """Yield runs of adjacent complete parts: first all parts, then halves, quarters, and so on to single parts."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]

@@ -90,10 +90,7 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost part that contains this one.
-
-        Raises IndexError for a whole message, which is in no other part.
-        """
+        """The innermost part that contains this one. A whole message has none, which raises IndexError."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
@@ -256,10 +253,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for the size of an optional field.
-
-    The field's two-byte tag follows the size and stays the same.
-    """
+    """Return the patch for the size of an optional field. The field's two-byte tag follows the size."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

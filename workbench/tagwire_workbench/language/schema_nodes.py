@@ -50,10 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema of a list or of a single item, as `shape` says.
-
-        If the schema has only one form, return `self`.
-        """
+        """Return the schema of a list or of a single item (`shape`), or `self` if there is only one schema."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -79,10 +76,7 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values, without null.
-
-        If "true" and "false" may stand for booleans, only true and false are returned.
-        """
+        """Return the enumerated values without null. If they include true and "true", return only true and false."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:

@@ -151,10 +151,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse `text` as a path of a request value.
-
-        If it is invalid, add an error at `steps` of the rule, and return None.
-        """
+        """Parse `text` as the path of a request value. If it is invalid, report an error at `steps` and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

@@ -67,10 +67,7 @@ class ValueReader:
         self.setting = setting
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """Replace all special objects, such as `{$hex: ...}`, in a value.
-
-        Returns a `Later` if the value is known only when a request arrives.
-        """
+        """Replace all special objects, such as `{$hex: ...}`. Returns a `Later` if a value depends on the request."""
         form = _form_of(value)
         if form is not None:
             with self.tree.errors_of(steps):

@@ -79,10 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at the position of a value or, with `of_key`, of its key.
-
-        A missing value has its parent's position.
-        """
+        """Add an error at the position of a value or (`of_key`) its key; for a missing value, that of its parent."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)

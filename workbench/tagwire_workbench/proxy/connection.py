@@ -106,10 +106,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Pair a response with its request, and decide how to pass it on, when the response's first bytes have arrived.
-
-        A response whose addresses may have to be rewritten is held back until it is complete.
-        """
+        """Find a response's request, and decide how to pass the response on: at once, or completed and rewritten."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)

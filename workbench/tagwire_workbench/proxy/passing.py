@@ -214,10 +214,7 @@ class Passing:
 
 
 class _Going:
-    """Collects the bytes to pass on now.
-
-    Adjacent ranges are merged, because each sent part may wake up the receiver.
-    """
+    """Collects the bytes to pass on. Adjacent ranges are merged, because each part may wake up the receiver."""
 
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
@@ -232,10 +229,7 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Queue the first bytes of a frame, which end at position `end` of the incoming bytes.
-
-        Some of them may have arrived earlier.
-        """
+        """Queue a frame's first bytes, some of which may have arrived earlier. They end at `end` in the new data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:

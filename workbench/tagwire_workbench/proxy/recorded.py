@@ -58,10 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return the parts of a line before and after the correlation ID.
-
-    They are cached, because many frames share them.
-    """
+    """Return a line's parts before and after the correlation ID. Cached, because many frames share them."""
     row = {
         "run": run,
         "conn": connection,

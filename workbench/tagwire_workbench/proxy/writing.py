@@ -40,10 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (pieces of the lines, is_full) for each gzip member to write.
-
-    A member is full if it reached its maximum size before it was due.
-    """
+    """Yield (pieces of the lines, is_full) for each gzip member. `is_full` means that it has the maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -120,10 +117,7 @@ def _write(data: bytes) -> None:
 
 
 def main(is_compressed: bool) -> None:
-    """Write all frames from standard input to the file, until the input ends.
-
-    Raises OSError if the file can't be written.
-    """
+    """Write the frames from standard input to the file. Raises OSError if the file can't be written."""
     is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed

@@ -263,10 +263,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: Step) -> Answer:
-        """Wait for the server's response that corresponds to a recorded response.
-
-        If none arrives in time, the answer has the reason, and the connection is no longer used.
-        """
+        """Wait for the server's response. If none arrives in time, return the reason and stop using the connection."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):

@@ -39,10 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return (group, measure) pairs, those with the highest savings first.
-
-        `name` returns the group's name for a kind of batch.
-        """
+        """Return (group, measure) pairs, highest savings first. `name` returns a batch kind's group."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property

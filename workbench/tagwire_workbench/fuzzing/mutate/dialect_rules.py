@@ -37,10 +37,7 @@ def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Remove all fields of a union.
-
-    Skip structs with unknown fields, one of which might be the union's field in a newer version.
-    """
+    """Remove all fields of a union. Skip structs with unknown fields, which may be a newer version's alternatives."""
     chosen = [entry for entry in site.inner if entry.is_union]
     if len(chosen) != 1 or any(entry.item is None for entry in site.inner):
         return None

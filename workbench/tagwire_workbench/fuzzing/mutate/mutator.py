@@ -112,10 +112,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Return `data` with a change at one position.
-
-        If its message can't be identified, a seed is changed instead.
-        """
+        """Change `data` at one position, whether valid or not. If its message is unknown, change a seed instead."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

@@ -41,10 +41,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range of the input with `data`. Return the new input, and the error that decoders must report.
-
-    The error's offset is `inside` bytes after the start of `data`.
-    """
+    """Replace a range with `data`. The error that decoders must report is `inside` bytes after the start of `data`."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 

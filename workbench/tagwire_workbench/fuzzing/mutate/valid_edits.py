@@ -71,10 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a value must stay as it is.
-
-    It must if it determines how other bytes are read, or is a unique key.
-    """
+    """Return whether a value must stay as it is, because other bytes depend on it or it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -227,10 +224,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field, in tag order.
-
-    Its tag must be unknown in all versions, or Kafka rejects the message.
-    """
+    """Add an unknown tagged field in tag order. A tag that any version knows would make the message invalid."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
