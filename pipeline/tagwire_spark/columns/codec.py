@@ -318,10 +318,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the versions that rows may have: `version` if it is fixed, otherwise the option `versions` (default: all).
-
-    Raises PipelineError if the message has none of these versions.
-    """
+    """Return the versions that rows may have. Raises PipelineError if the message has none of them."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

@@ -226,10 +226,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """List the folder of a URL, or the folder above a URL pattern's first wildcard, with one call.
-
-    Return an iterator over the matching locations.
-    """
+    """Return an iterator over the locations that match a URL or pattern, from one listing of its folder."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -329,10 +326,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs").
-
-        `folder` is a path in the local tree, or the folder above the tree's root.
-        """
+        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind

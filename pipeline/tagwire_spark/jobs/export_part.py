@@ -99,10 +99,7 @@ class _Segment:
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Export the segment's rows and exact bytes. Return the figures for the segment's report.
-
-        In PERMISSIVE mode, a damaged segment is read again, and its damaged ranges are reported.
-        """
+        """Export the segment's rows and exact bytes, and return the figures for its report."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:

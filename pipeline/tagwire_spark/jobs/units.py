@@ -238,10 +238,7 @@ def _check_inode(file: str, listed: int) -> None:
 
 @contextmanager
 def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
-    """Recreate, on a worker, a folder that the driver has listed, and yield its location.
-
-    Raises PipelineError if a file of a remote folder no longer exists.
-    """
+    """Yield, on a worker, a folder that the driver has listed. Raises PipelineError if a remote file is gone."""
     with ExitStack() as stack:
         if listed is None:
             yield Location(Path(folder), is_named=True)

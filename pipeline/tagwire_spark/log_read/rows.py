@@ -337,10 +337,7 @@ class _SplitPass(Pass):
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise `error`.
-
-        An unrequested batch is skipped. A permissive query yields a Damage object.
-        """
+        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise `error`."""
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:

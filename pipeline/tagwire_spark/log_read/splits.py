@@ -352,10 +352,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return (position, offset) of the index entry at or before the first requested offset.
-
-    Returns None if reading starts at position 0, or if the index can't be used.
-    """
+    """Return the position and offset at which the index lets a task start; None if it starts at position 0."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:

@@ -9,10 +9,7 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a partition's topic ID, and its leader epochs with their first offsets.
-
-    Each is empty if the file that contains it is missing or unreadable.
-    """
+    """Return a partition's topic ID and leader epochs (with first offsets). An unreadable file counts as empty."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs

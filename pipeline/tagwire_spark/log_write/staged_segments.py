@@ -115,9 +115,9 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset, for renumbering the segment later.
+        """Record the position of the batch's base offset.
 
-        If the batch can't be renumbered, the segment can't either, so drop all positions.
+        If it can't be changed, drop all of the segment's positions.
         """
         at = offset_place(batch)
         # A segment with transactions can't be renumbered, because their offsets would have to change as well.
@@ -187,10 +187,7 @@ def places_file(segment: Path) -> Path:
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Move the segments of a partition to the offsets from `end` on, in task order. Raises PipelineError.
-
-    Returns new descriptions of the segments.
-    """
+    """Renumber a partition's segments from offset `end` on. Return their descriptions. Raises PipelineError."""
     moved = []
     for segment in found:
         with folder.refused():

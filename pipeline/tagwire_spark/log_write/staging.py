@@ -167,10 +167,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows. Return None if all were written.
-
-        Otherwise return an Arrow batch, which begins with the first row that C code can't write.
-        """
+        """Write a run of rows. Return the rows from the first one that C code can't write; None if all are written."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:

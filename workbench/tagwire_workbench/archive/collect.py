@@ -77,9 +77,9 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield all specs. Those of the core artifact are moved to the component that they have in newer releases.
+    """Yield all specs, with those of the core artifact moved to their components in newer releases.
 
-    Raises SpecError for a spec of the core artifact that no newer release has.
+    Raises SpecError.
     """
     for spec in specs:
         if spec.component == "core":

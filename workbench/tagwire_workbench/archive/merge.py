@@ -148,10 +148,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with the fields of its inline struct merged.
-
-        A common struct is only remembered here, and merged later by `common_structs`.
-        """
+        """Return the field with its inline struct merged. `common_structs` merges common structs later."""
         name = _struct_name(field["type"])
         if not name:
             return field
@@ -230,9 +227,9 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return the versions among `versions` in which a field has a property, such as "nullableVersions" (`key`).
+    """Return those of `versions` that are in the field's range `key`.
 
-    A field without `flexibleVersions` has those of its message.
+    The message has the default `flexibleVersions`.
     """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
@@ -240,10 +237,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that includes the versions `inside` and excludes `outside`: `declared` if it fits, or a new one.
-
-    Returns None if there is no declared range and no version to include.
-    """
+    """Return a range that includes `inside` and excludes `outside`, `declared` if possible; None if none is needed."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

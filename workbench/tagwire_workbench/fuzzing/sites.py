@@ -234,10 +234,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch that adjusts an enclosing site's count or size to a change inside it; None if neither changes.
-
-    `grown` is the number of bytes that were added, and `elements` the number of elements or tagged fields.
-    """
+    """Return the patch that adjusts an enclosing count or size to a change inside it; None if it stays the same."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None

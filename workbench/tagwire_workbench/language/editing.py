@@ -84,10 +84,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error in `after` that a change has added; None if it added none.
-
-    Errors are compared by rule: an added error is one more of its rule than in `before`.
-    """
+    """Return the first error in `after` whose rule has more errors than in `before`; None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

@@ -114,9 +114,9 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `answer`. If it raises TagwireError, return `otherwise` and show the error to the user.
+        """Return the result of `answer`.
 
-        An error equal to the last one is not shown again.
+        On a TagwireError, show it (but not twice in a row), and return `otherwise`.
         """
         try:
             return answer()

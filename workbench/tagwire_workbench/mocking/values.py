@@ -31,10 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """What is known when a script is read.
-
-    These are the classes of the request and its header, and the names under which values are kept.
-    """
+    """What is known when a script is read: the classes of request and header, and the names of kept values."""
 
     request: type[Message]
     header: type[Message]
