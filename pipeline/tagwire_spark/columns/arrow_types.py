@@ -69,7 +69,6 @@ def spark_type(type: Any) -> DataType:
 
 
 def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and type of each field for which Spark has no type."""
     if pa.types.is_nested(type):
         for index in range(type.num_fields):
             field = type.field(index)

@@ -202,7 +202,6 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 
 @lru_cache(64)
 def _types(wanted: Decoding) -> _Types:
-    """Return the Arrow types that a decoding produces. Raises PipelineError."""
     versions = wanted.versions if wanted.version is None else (wanted.version,)
     try:
         schema = arrow.schema(

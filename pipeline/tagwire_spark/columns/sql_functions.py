@@ -139,7 +139,6 @@ def _from_record(
 
 
 def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:
-    """Return the message name, version and options of each row. Raises PipelineError."""
     types = pa.types
     if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
         raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, "a string", call)

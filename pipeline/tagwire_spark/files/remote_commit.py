@@ -294,7 +294,6 @@ class RemoteFolder(CommitFolder):
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
-        """Return the manifest in `_SUCCESS`, and the ETag of that object."""
         data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")

@@ -132,8 +132,6 @@ class GoneError(LogPathError):
 
 
 class _Block(NamedTuple):
-    """A range of bytes that was requested ahead of the reader."""
-
     start: int
     end: int
     data: Future[bytes]

@@ -182,7 +182,6 @@ class _Segment:
 
 
 def _errors(batch: Any) -> Iterator[dict[str, Any]]:
-    """Yield a dict with `position` and `_error` for each row that has an error."""
     if batch.column("_error").null_count < batch.num_rows:
         wrong = batch.select(["position", "_error"]).filter(batch.column("_error").is_valid())
         yield from wrong.to_pylist()

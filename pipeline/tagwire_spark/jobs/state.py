@@ -118,7 +118,6 @@ def log_state(
 
 
 def _rows(_: int, unit: Any, table: str, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Read the state of a partition on a worker, and yield its rows as an Arrow batch."""
     folder, listed = unit
     wanted = _TABLES[table]
     with received_folder(folder, listed, storage) as location:

@@ -54,7 +54,6 @@ def _number(query: LogQuery, each: Any) -> LogQuery:
 
 
 def _values(each: Any) -> Iterable[Any]:
-    """Return the values that a filter allows in its column."""
     return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
 
 

@@ -395,5 +395,4 @@ def _check_folder(location: Location) -> None:
 
 
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
-    """Yield a split for each requested segment of a partition. Raises PipelineError, LogError."""
     return whole_splits(query, requested_segments(query, partition, partition.segments, location), location)

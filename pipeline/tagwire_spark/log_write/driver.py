@@ -283,7 +283,6 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
 
 
 def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
-    """Yield the staged path and the target path of each file of a segment."""
     for file in segment.files:
         yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 

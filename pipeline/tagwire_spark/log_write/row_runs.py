@@ -74,13 +74,11 @@ class RowRun(NamedTuple):
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
-        """Convert a column to a type and return its buffers; None if there is no such column."""
         if name not in self.batch.schema.names:
             return None
         return _buffers(self.batch.column(name).cast(type), self.start)
 
     def _headers(self) -> Any:
-        """Return the buffers of the header column; None if no row has headers."""
         column = _headers_of(self.batch)
         if column is None:
             return None
@@ -97,7 +95,6 @@ def _buffers(column: Any, start: int) -> Any:
 
 
 def _headers_of(batch: Any) -> Any:
-    """Return the header column; None if no row has headers."""
     if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
         return None
     return batch.column("headers")

@@ -94,7 +94,6 @@ class Output:
             self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
-        """Switch to the partition of the next rows."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
@@ -222,7 +221,6 @@ class _Log:
         )
 
     def _begin(self, facts: Facts, offset: int) -> None:
-        """Write the open batch, and begin a new batch at this offset."""
         self._flush()
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)

@@ -150,7 +150,6 @@ class RpcReader(DataSourceReader):
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
-    """Return a task's file, and the state that the file had when it was listed."""
     file, state = partition.value
     return str(file), state
 

@@ -134,7 +134,6 @@ class FrameListing(Listing):
         return explain_captured(settings, frame).fault
 
     def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
-        """Decode the frame of an entry whose API is known. Raises TagwireError."""
         table, settings = self.table, self.settings
         if table.kinds[entry] == REQUEST:
             return settings.registry.decode_request(data, strict=settings.strict, limits=settings.limits)

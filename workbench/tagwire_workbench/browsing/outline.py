@@ -153,7 +153,6 @@ def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
 
 
 def _value(node: Node, details: _Details) -> str:
-    """Return a short form of a node's value. Printable bytes are shown as text."""
     value = node.value
     if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
         text = bytes(value).decode("utf-8", "replace")

@@ -96,8 +96,6 @@ class DraftPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A spec that was read without errors, in normal form."""
-
     path: Path
     spec: Spec
     summary: MessageSummary

@@ -63,7 +63,6 @@ def rule_text(rule_id: str) -> str:
 
 
 def _entry(entry: Value) -> str:
-    """Return a register entry as a Markdown list item."""
     reason = entry.get("deprecated")
     said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
     return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])

@@ -243,7 +243,6 @@ def _is_closed(token: str) -> bool:
 
 
 def _content(token: str) -> str:
-    """Return the content of a string token. Other tokens are returned unchanged."""
     if not token.startswith('"'):
         return token
     bare = token[1:-1] if _is_closed(token) else token[1:]

@@ -76,7 +76,6 @@ class ProxyConnection:
             self._proxy.record_close(closed)
 
     def _request(self, frame: bytes, offset: int) -> bytes:
-        """Record a request, and remember it for pairing with its response."""
         if len(frame) < HEAD // 2:
             self._note("from the client", f"byte {offset}: expected a request, got {len(frame)} bytes")
             return frame
@@ -125,7 +124,6 @@ class ProxyConnection:
         return frame
 
     def _response(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response that is passed on unchanged."""
         self._record(request, frame, is_request=False)
         return frame
 

@@ -75,7 +75,6 @@ def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _line(start: bytes, frame: memoryview) -> list[bytes]:
-    """Return the output line of a frame, in pieces of limited size."""
     return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 

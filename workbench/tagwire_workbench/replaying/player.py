@@ -205,7 +205,6 @@ async def play(
 
 
 async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Open a connection to the server. Raises UnreachableServerError."""
     try:
         return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
     except TimeoutError:

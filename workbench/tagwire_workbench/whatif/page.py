@@ -113,7 +113,6 @@ def render_page(summary: Summary) -> str:
 
 
 def _answers(summary: Summary) -> Iterator[str]:
-    """Yield the sentences at the top of the page, which summarize the results."""
     total = summary.total
     for how, before, after in (
         ("With compression", total.packed_before, total.packed_after),
@@ -193,7 +192,6 @@ def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    """Return the table cells of a measure, one for each column."""
     packed, unpacked = _shares(measure)
     return (
         f"{measure.batches:,}",

@@ -114,8 +114,6 @@ async def _serve(
 
 
 class _Printer:
-    """Prints the server's address and each request as human-readable lines."""
-
     def address(self, address: "Address") -> None:
         write_line(f"listening at {address}")
 

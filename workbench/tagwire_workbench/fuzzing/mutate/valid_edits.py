@@ -142,7 +142,6 @@ def _sized(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _clear(read: Input, site: Site, random: Random) -> _Change | None:
-    """Make an array empty or null."""
     type = site.type
     assert isinstance(type, Array)
     if type.filled or site.is_union:
@@ -167,7 +166,6 @@ def _drop(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
-    """Repeat an element, once or many times."""
     type = site.type
     if not site.inner or not isinstance(type, Array) or type.unique or type.order:
         return None
@@ -181,7 +179,6 @@ _LONG: Final = 200
 
 
 def _grow(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add a new element to an array."""
     type = site.type
     if not isinstance(type, Array) or type.unique or type.order or site.item is None:
         return None
@@ -200,7 +197,6 @@ def _one(type: Array) -> bytes:
 
 
 def _turn(read: Input, site: Site, random: Random) -> _Change | None:
-    """Reverse the order of an array's elements."""
     if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
         return None
     parts = [read.data[each.start : each.end] for each in site.inner]
