@@ -156,10 +156,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return the message class, whether the mode is PERMISSIVE, and whether decoding is strict.
-
-    Raises PipelineError.
-    """
+    """Return (message class, is_permissive, is_strict), as a row's arguments say. Raises PipelineError."""
     _check_name(row, name)
     return _known_message(name, options)
 

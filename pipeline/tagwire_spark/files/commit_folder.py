@@ -101,7 +101,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock during the block. Yields whether the lock could be acquired."""
+        """Hold the folder lock during the block. Yield whether the lock could be acquired."""
 
     @abstractmethod
     def begin(self, job: Job) -> None:

@@ -291,7 +291,10 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Create a hard link `name` to `file`. Raises PipelineError without support for hard links; OSError."""
+        """Create a hard link `name` to `file`.
+
+        Raises PipelineError if the file system has no hard links, and OSError.
+        """
         try:
             name.hardlink_to(file)
         except FileExistsError:

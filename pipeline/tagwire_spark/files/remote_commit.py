@@ -222,7 +222,7 @@ class RemoteFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Carry out the remaining copies and deletions of a commit. Another process may do this at the same time.
 
-        If this undoes another process's commit, it raises no error.
+        If another process's commit can't be finished, it is undone without an error.
         """
         try:
             change = self.manifest(number)

@@ -132,10 +132,7 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Rebuild the transaction index of each segment at whose start transactions are open.
-
-    `format` is the format of the output.
-    """
+    """Rebuild the transaction index of each segment at whose start transactions are open."""
     again: list[Any] = []
     known, target = Transactions(), None
     for unit, result in zip(units, results, strict=True):

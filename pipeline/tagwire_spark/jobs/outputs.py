@@ -45,7 +45,7 @@ class Staged:
 
 
 class Staging(Staged):
-    """The folders of a running job. The driver puts files into them with these methods."""
+    """The folders of a running job. With its methods, the driver moves or copies files into the output."""
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of a task attempt to the folder `target` in the output."""

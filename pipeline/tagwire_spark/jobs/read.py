@@ -143,7 +143,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
         for location in found:
             with settled_location(
                 location
-            ) as folders:  # while this is held, no commit can change the listing or the number
+            ) as folders:  # within this block, no commit can change the listing or the number
                 for each in folders:
                     above = _above(str(each))
                     if above not in numbers:

@@ -307,7 +307,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
     if not (query.partial or is_compared):
         return
-    # Ignore damage here, because the reader of the rows reports it.
+    # Ignore damage here, because the task that reads the rows reports it.
     end = end_of(segments, query.formats, permissive=True)
     assert end is not None
     if query.partial:
@@ -371,7 +371,7 @@ def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
 def _parts(whole: Split, step: int) -> Iterator[Split]:
     """Yield the splits of a segment. Only the first one has a hint; tasks with later splits look up their start."""
     if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # without an index, each task would fetch all bytes before its split
+        step = whole.end  # one split, because without an index each task would fetch all bytes before its own
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if whole.end else ()

@@ -354,10 +354,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from under_names(rows, self.names)
 
     def _check_refused(self, error: PipelineError, split: Split) -> None:
-        """Raise a split's error, unless retention deleted the split's file and the query tolerates data loss.
-
-        Raises PipelineError.
-        """
+        """Raise a split's error, unless retention deleted its file and the query tolerates data loss."""
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
         deleted = _is_deleted(split, self.query)

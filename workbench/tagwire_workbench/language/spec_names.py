@@ -28,7 +28,7 @@ class Name(NamedTuple):
 
 
 class SpecNames:
-    """All names in one spec."""
+    """The names of structs and fields in one spec, with all their occurrences."""
 
     def __init__(self, tree: TextTree) -> None:
         self.tree = tree

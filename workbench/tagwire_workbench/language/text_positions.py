@@ -63,7 +63,6 @@ class TextPositions:
         return offset
 
     def _line_end(self, line: int) -> int:
-        """Return the offset of the line's end, before its line break."""
         if line + 1 == len(self._starts):
             return len(self.text)
         end = self._starts[line + 1]
