@@ -87,10 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield the row number and Misfit of each row that doesn't fit, found by bisection.
-
-    Row numbers start at `first`.
-    """
+    """Yield the number and Misfit of each row that doesn't fit, by bisection. Row numbers start at `first`."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -42,7 +42,7 @@ _ETAG: Final = "ETag "
 class RemoteFile:
     """An fsspec file that must not change after planning, except that it may grow if `may_grow` is set.
 
-    Methods raise PipelineError if it has changed.
+    Methods raise PipelineError if the file has changed in another way.
     """
 
     def __init__(

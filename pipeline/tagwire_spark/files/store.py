@@ -141,7 +141,7 @@ def reaching(
         raise
     except Exception as error:
         reason = str(error).rstrip(".") or type(error).__name__
-        # Fsspec raises ValueError for an unknown URL scheme.
+        # `fsspec` raises ValueError for an unknown URL scheme.
         is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {reason}.")) from None

@@ -159,7 +159,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
     """Yield a folder and its subfolders, each with its files. Raises LogPathError.
 
-    `way` is the chain of parent folders, as real paths, to detect links that lead back to one of them.
+    `way` has the resolved paths of all parent folders, to detect links that lead back to one of them.
     """
     try:
         real = folder.resolve()

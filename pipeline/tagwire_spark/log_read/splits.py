@@ -166,8 +166,8 @@ def settled_location(
 ) -> Generator[Sequence[Path]]:
     """Prevent commits from moving a location's files during the block, and yield its partition folders.
 
-    This includes commits to the parent folders of its partitions. For a URL, only check that its listing shows no part
-    of a commit. Raises PipelineError, LogPathError.
+    Commits to the parent folders of these partitions are prevented as well. For a URL, only check that its listing
+    shows no part of a commit. Raises PipelineError, LogPathError.
     """
     path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:

@@ -93,7 +93,7 @@ class LogReader(DataSourceReader):
 
 
 class PushingLogReader(LogReader):
-    """A batch reader that reads less, using Spark's filters."""
+    """A batch reader that uses Spark's filters to read less."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Narrow the query by Spark's filters. Return the filters that Spark must still apply to the rows."""

@@ -181,7 +181,7 @@ class BatchListing(Listing):
         return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
 
     def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
-        """Read an entry's batch or, if `outline` is set, only the batch header. Raises LogError and LogPathError."""
+        """Read an entry's batch or, with `outline`, only the batch header. Raises LogError and LogPathError."""
         path = self._segments[self._files[entry]].path
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)

@@ -114,7 +114,7 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values, by key, that select the entries related to this one, such as all of its connection."""
+        """Return filter values, by key, that select related entries, such as the other frames of a connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:

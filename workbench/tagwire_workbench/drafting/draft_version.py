@@ -281,7 +281,9 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(field for field in gone if field.rpartition(".")[0] not in gone),  # without the fields inside them
+        gone=tuple(
+            field for field in gone if field.rpartition(".")[0] not in gone
+        ),  # only the outermost removed fields
         path=path,
         text=_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
