@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, host: str = "") -> Address:
-        """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError."""
+        """Parse `HOST:PORT`. If `host` is given, `text` may be just a port. Raises AddressError for invalid text."""
         name, colon, number = text.rpartition(":")
         name = name.removeprefix("[").removesuffix("]") if colon else host
         if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:

@@ -249,7 +249,10 @@ class Connection(_Side):
         return self.send(request.for_version(version).message, version)
 
     def negotiating(self) -> Steps:
-        """Yield the steps that find out the peer's versions, unless they are known. Raises AnswerError."""
+        """Yield the steps that ask for the peer's versions, unless they are known.
+
+        Raises AnswerError if the peer answers with an error.
+        """
         for rest in reversed(range(_HANDSHAKES)):
             data = self.handshake()
             if data is None:
@@ -284,7 +287,7 @@ class Connection(_Side):
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # a peer stops reading requests if the client does not read its responses
+            if self.waiting > _MOST_WAITING:  # a peer may stop reading requests if its responses are not read
                 yield next(self.unanswered())
         responses = []
         for each in sent:
@@ -409,7 +412,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the seconds to wait after each failed attempt, `seconds` in total. The final 0 means not to try again."""
+    """Yield how many seconds to wait after each failed attempt, `seconds` in total, then 0, which means to give up."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

@@ -40,8 +40,8 @@ def schema(
 ) -> ArrowSchema:
     """Return the Arrow type of `decode_column`'s result for the same arguments. It has `__arrow_c_schema__`.
 
-    With several versions (such as `C.VERSIONS`), the type has all fields that exist in any of them.
-    Raises UnsupportedVersionError, and SchemaError for unknown fields.
+    With several versions (such as `C.VERSIONS`), the type has all fields that exist in any of them. Raises
+    UnsupportedVersionError if the message lacks a version, and SchemaError if it lacks a field.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
@@ -110,7 +110,10 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return (possible versions, array of each row's version). The array is None if all rows have the same version."""
+    """Return (possible versions, array of each row's version).
+
+    If `version` is an integer, all rows have that version, and the array is None.
+    """
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

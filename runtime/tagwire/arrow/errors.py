@@ -19,7 +19,7 @@ def in_row(error: E, row: int) -> E:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Convert an error to a value of the `error` column: a dict with path, offset and reason."""
+    """Return the value of the `error` column for an error: a dict with path, offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):
@@ -28,6 +28,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """Return the error for decoding an array that does not contain bytes."""
+    """Return the ColumnError to raise if `decode_column` is given an array of a type other than bytes."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data: expected binary, got the Arrow type {type_name!r}{column}")

@@ -53,7 +53,7 @@ class ArrowSchema:
 
 
 def schema_of(options: ColumnOptions) -> ArrowSchema:
-    """Return the Arrow type of the columns that `decoder_of` produces."""
+    """Return the Arrow type of the columns that `decoder_of` with the same options produces."""
     return ArrowSchema(_result(_message(options), options))
 
 
@@ -106,7 +106,7 @@ def _encoder(engine_name: str, options: ColumnOptions) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """Return the memory pool of native columns, which all decoders, encoders and log readers share."""
+    """Return the pool of memory blocks that all native decoders, encoders and log readers reuse for their columns."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)

@@ -81,7 +81,10 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert all arrays of `data`: `rows_of(array)` lists the values, and `row(value, version)` converts each."""
+        """Convert every array of `data` by calling `row(value, version)` for each of its values.
+
+        `rows_of(array)` lists an array's values.
+        """
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -223,7 +226,7 @@ def _unit(column: Column) -> str:
 
 
 def _width(column: Column) -> int:
-    """Return the size of a value in a fixed-size binary column; 0 for other columns."""
+    """Return the number of bytes in each value of a fixed-size binary column; 0 for columns of other types."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -281,7 +284,10 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert the value of a message attribute to the value that pyarrow needs. `place` is (message, version)."""
+    """Convert a message attribute's value to the value that pyarrow needs.
+
+    `place` is the message name and version, for error messages.
+    """
     if value is None:
         return None
     if column.format == "+s":
@@ -297,7 +303,10 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a value from pyarrow to the value of a message attribute. `place` is (message, version)."""
+    """Convert a value from pyarrow to the value of a message attribute.
+
+    `place` is the message name and version, for error messages.
+    """
     if value is None:
         return None
     if column.format == "+s":
@@ -316,7 +325,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Return `convert(value)`. Raises EncodeError if the column or the field can't represent the value."""
+    """Return `convert(value)`. Raises EncodeError if `convert` rejects the value as not representable."""
     try:
         return convert(value)
     except Unfit as unfit:

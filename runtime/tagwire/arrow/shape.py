@@ -187,7 +187,8 @@ def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nul
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    rows = getattr(structs[0].cls, "FIELDS", ())  # a struct built at run time has no class
+    # A struct of a schema defined at run time has no class, and so no FIELDS.
+    rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
 
@@ -231,7 +232,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # a struct or an array here, but another type in another version
+        format = str(type)  # reached for a struct or array if the field has another kind of type in another version
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -78,7 +78,8 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         for event in (self._has_room, *(each.arrival for each in self.connection.unanswered())):
             event.set()
 
-    def buffer_updated(self, nbytes: int) -> None:  # asyncio calls `get_buffer` and all methods below
+    # `get_buffer`, and all methods from here on, are called by asyncio.
+    def buffer_updated(self, nbytes: int) -> None:
         """Wake the tasks whose responses have arrived. asyncio passes 0 at the end of the stream."""
         with suppress(UnusableConnectionError):
             for answer in self.connection.receive(self._buffer[:nbytes]):

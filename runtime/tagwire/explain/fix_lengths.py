@@ -38,7 +38,8 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Nothing is corrected if there are optional fields of the draft dialect, because they are not in a counted section.
+    Does nothing if a line is an optional field of KIP-482's first draft: a buffer of such fields has no count to
+    correct.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -74,9 +75,10 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set a line's length to the size of its own content plus `opened`, the size of the batches listed below it.
+    """Set the length in a line to the size of the bytes after it.
 
-    A null length stays null if there are no bytes.
+    `opened` is the size of the batches listed on later lines, which the length covers as well. A null length stays null
+    if it covers no bytes.
     """
     width = _width(code, line.data)
     content = line.data[width:]
@@ -88,8 +90,8 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines that a length covers.
 
-    If the length is named after a field (`headers_length`), these are the lines of that field, or else all later lines
-    of the struct.
+    If the length is named after a field (`headers_length` for `headers`) whose lines follow, it covers that field's
+    lines. Otherwise, it covers all later lines of its struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
@@ -138,7 +140,7 @@ def _is_own_tag(path: str, struct: str) -> bool:
 
 
 def _elements(behind: Sequence[Line], prefix: str) -> int | None:
-    """Count the elements of the array below its count. Return None if the elements are compressed."""
+    """Return the number of elements on the lines after an array's count; None if the elements are compressed."""
     if not behind:
         return 0
     path = behind[0].path
@@ -177,7 +179,7 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 
 
 def _width(code: str, data: bytes) -> int:
-    """Return the number of bytes that the length itself takes."""
+    """Return how many bytes of `data` the length at its start takes."""
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))

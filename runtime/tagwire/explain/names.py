@@ -61,7 +61,10 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a field path from the form in enums to the form in layouts: `RecordBatchV2.magic` becomes `v2.magic`."""
+    """Convert a field path to the form that layouts use, in which record formats have short names.
+
+    For example, `RecordBatchV2.magic` becomes `v2.magic`.
+    """
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

@@ -159,7 +159,7 @@ class Node:
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return a node for this root within a larger trace, where its offset is `begin` and its path is `path`."""
+        """Return a copy of this root node that is at offset `begin` and path `path` of a larger trace."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

@@ -56,7 +56,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The type and name of a span. All spans that are read by the same part of a layout share one SpanKind."""
+    """The type and name of a span. Reading the same field of several array elements gives spans of the same kind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -239,7 +239,7 @@ class SpanRecorder:
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """Open a span. `what` is its type, `tag N` for a tagged field, or a name for something without a type."""
+        """Open a span. `what` is its type, `tag N` for a tagged field, or a description if it has no type."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -290,7 +290,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans that the native engine left open at an error, given outermost first."""
+        """Reopen the spans in `rows`, outermost first: the native engine left them open when it stopped at an error."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
@@ -310,7 +310,9 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    spans.truncate(parts.pop())  # drop a length or checksum that was read completely and then rejected
+                    # Drop an item that ends after the error, such as a length or checksum that was rejected after
+                    # reading.
+                    spans.truncate(parts.pop())
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()
         self._depths.clear()

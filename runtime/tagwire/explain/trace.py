@@ -62,7 +62,10 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the result of tracing the records in this message. An error in the message itself takes precedence."""
+        """Merge the result of tracing the records in this message into `canonical` and `error`.
+
+        If the message itself has an error, that error is kept.
+        """
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -171,7 +174,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields in the first `offset` bytes, which are the same in all versions."""
+    """Return a layout of the header fields that end before `offset`. They must be the same in all header versions."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -211,7 +214,10 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message natively. Return False if Python must do so, as after an error when reading leniently."""
+        """Trace a message with the native engine. Return False if the Python reader must trace the message instead.
+
+        For example, only the Python reader can continue a lenient trace after an error.
+        """
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

@@ -18,11 +18,7 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields. `fields` without an attribute in the header class are dropped.
-
-    An `optional` field that is None keeps its default if the header's version does not have the field. Raises
-    EncodeError if the header class lacks an `optional` field with a value, and if a required field is missing.
-    """
+    """Return a header with the given fields. Ignores `fields` that the header class does not have."""
     for name, value in optional.items():
         if name in attributes_of(cls):
             if value is not None or _has(cls, message.header_version(version), name):
@@ -79,16 +75,16 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Raise EncodeError if a request header has another API key or version than the message."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # packages may have headers without this field
+        stated = getattr(header, path, actual)  # not every package's header class has this field
         if stated != actual:
             reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
-    """Return the header with the given fields, and with the message's API key and version if the header has none.
+    """Return `header` with the `given` fields set. A request header without API key and version gets the message's.
 
-    Raises EncodeError if a given value contradicts the value in the header, or if the header class lacks the field.
+    Raises EncodeError if `header` already has another value for such a field, or if its class lacks the field.
     """
     from tagwire.layout import fresh
 

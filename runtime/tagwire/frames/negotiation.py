@@ -28,7 +28,10 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Raised if every common version would lose part of a message. `losses` are those of the highest version."""
+    """Raised if encoding the message in any common version would lose values.
+
+    `losses` are the values that the highest common version would lose.
+    """
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)

@@ -316,9 +316,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Make the native plan that later calls use for frames with this header and message version.
+        """Make a native plan for frames with this header and message version, and cache it for later calls.
 
-        Does nothing if the header or message uses the pure-Python engine, or if the class is from another package.
+        Does nothing if the header or message has no native serializer, or if the class is from another package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)

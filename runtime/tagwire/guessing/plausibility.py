@@ -46,7 +46,10 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    """Return the cost of a header or body. A value costs less if it repeats the previous array element's value."""
+    """Return the cost of a header or body in bits.
+
+    If a field of an array element repeats the previous element's value, it costs less.
+    """
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
     for node in part.walk():
@@ -64,7 +67,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Return a key that corresponding fields of all array elements share: the type, and the path without indexes."""
+    """Return a key for a field, without array indexes, so that a field has the same key in all elements of an array."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 

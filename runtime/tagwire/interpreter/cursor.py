@@ -57,7 +57,7 @@ class LayoutCursor:
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError (or `error`) at `offset`, by default the current position."""
+        """Raise DecodeError, or the class `error`, at `offset`. The default is the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,
@@ -84,7 +84,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ recording
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a trace span if there is a recorder. The span is described by its type, or else by a string."""
+        """If there is a recorder, open a span of the trace. `what` is its type, or a description if it has no type."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 
@@ -101,7 +101,7 @@ class LayoutCursor:
     # ------------------------------------------------------------ bytes, varints, lengths
 
     def take(self, count: int) -> int:
-        """Skip `count` bytes, and return the offset of the first one."""
+        """Skip `count` bytes and return the offset of the first of them. Raises DecodeError if fewer bytes are left."""
         start = self.pos
         if count > self.end - start:
             self.fail(f"{byte_count(self.end - start)} left", byte_count(count))
@@ -109,7 +109,7 @@ class LayoutCursor:
         return start
 
     def raw_varint(self, size: int) -> int:
-        """Read an unsigned varint of at most `size` bytes. Raises DecodeError for a longer one."""
+        """Read an unsigned varint of at most `size` bytes. Raises DecodeError if it is longer."""
         start = self.pos
         value = 0
         for shift in range(0, 7 * size, 7):
@@ -131,13 +131,16 @@ class LayoutCursor:
         return value
 
     def signed_length(self, code: LengthCode) -> int:
-        """Read a length or count as a number, which may be negative."""
+        """Read a length or count and return it as stored: it may be negative, and -1 usually means null."""
         if code.code:
             return int(unpack_from(">" + code.code, self.buf, self.take(code.width))[0])
         return from_zigzag(self.raw_varint(5)) if code.zigzag else _as_int32(self.uvarint() - code.bias)
 
     def length(self, code: LengthCode) -> int | None:
-        """Read a length or count. Return None if it means null."""
+        """Read a length or count. Return None for null.
+
+        A strict reader raises DecodeError for other negative values; a lenient reader treats them as null.
+        """
         start = self.pos
         value = self.signed_length(code)
         if value >= 0:

@@ -59,7 +59,10 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ items
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item of any kind, including lengths, checksums, and items whose length or codec came earlier."""
+        """Read an item of a struct: a field, a length or a checksum.
+
+        Before the first item that a checksum covers, verify the checksum.
+        """
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -74,14 +77,14 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # A length may include its own bytes. Store only the length of the item `kind.of`.
+            # The length may count its own bytes, too. Store only the length of the item `kind.of`, which is read later.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length an earlier item contains. The value must take exactly that many bytes."""
+        """Read an item whose length was given by an earlier item. Raises DecodeError if the value is shorter."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -112,7 +115,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ lengths and counts
 
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
-        """Return the end offset of the bytes that the length `size` covers. `start` is the length's own offset."""
+        """Return the end offset of the bytes that the length `size` covers. `start` is the offset of the length."""
         size -= self.pos - start if kind.counts_itself else 0
         if not 0 <= size <= self.left:
             self.fail(f"length {size}", f"0 or more, and at most the {byte_count(self.left)} left", start)
@@ -156,10 +159,7 @@ class FramedCursor(LayoutCursor):
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Raise DecodeError if the array is empty although it must not be, or if its elements don't ascend.
-
-        `first` is the index of the first of `values`; `last` is the sort key of the element before it.
-        """
+        """Raise DecodeError if the array is empty but must not be, or if its elements' sort keys don't ascend."""
         if kind.filled and not values and not first:
             self.fail("no element", "at least one, or else the field left out")
         order = kind.order
@@ -210,6 +210,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return an element's sort key: the field by which the elements of an ordered array ascend."""
+    """Return the value by which the elements of an ordered array must ascend."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

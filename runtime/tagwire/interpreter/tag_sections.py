@@ -129,10 +129,10 @@ class TagSectionReader(RuledCursor):
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Set fields that are absent from the section to their defaults."""
+        """Add the fields that are absent from the section to `values`, with their defaults, and the unknown fields."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()
             elif values[field.name] == field.default_value():
-                self.canonical = False  # encoders omit fields that have the default value
+                self.canonical = False  # an encoder would have omitted this field, because it has its default value
         values["unknown_tags"] = fields.unknown or NO_TAGS

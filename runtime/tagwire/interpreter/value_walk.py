@@ -94,7 +94,10 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Return an error text for an object of another class with the expected name; "" if the name differs, too."""
+    """Return an error text for an object whose class has the expected name, but is another class.
+
+    Return "" if the names differ, too.
+    """
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
