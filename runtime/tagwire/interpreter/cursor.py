@@ -68,7 +68,10 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Handle input that only lenient readers accept: raise DecodeError if strict, else set `canonical` to False."""
+        """Handle input that only lenient readers accept.
+
+        A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
+        """
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False

@@ -126,7 +126,10 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item. Compress an array if the codec field says so. Nested messages are already compressed."""
+        """Write an item, compressed if it is an array and the struct's codec field says so.
+
+        Other items that may be compressed contain nested messages, which the caller has already compressed.
+        """
         packing = item.compression
         codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
         if codec == "none" or not isinstance(item.type, Array):
@@ -151,7 +154,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item has a value although its condition excludes it."""
+        """Raise EncodeError if an item that its condition excludes has a value other than its default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -193,7 +196,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # no length is written: the value ends where its extent ends
+            return  # write no length: an earlier item gives the value's size
         if code.code:
             try:
                 out += pack(">" + code.code, size)
@@ -250,7 +253,7 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Raise EncodeError if an earlier element has the same key."""
+        """Raise EncodeError if an earlier element of the array has the same key as `element`."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)

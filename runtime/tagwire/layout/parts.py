@@ -300,7 +300,7 @@ class Order(FrozenData):
 
 
 class Condition(FrozenData):
-    """A condition for an item, which is present only if `field & mask == equals`.
+    """The condition under which an item is present: `field & mask == equals`.
 
     The field is looked up among the items before it: first in the same struct, then in the enclosing structs.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Sized(FrozenData):
-    """A string or bytes after a length, or, if `length` is None, up to the end of the enclosing extent."""
+    """A string or bytes: a length, then the bytes. If `length` is None, the bytes fill the enclosing extent."""
 
     __slots__ = ("length", "longest", "nullable", "wire")
 

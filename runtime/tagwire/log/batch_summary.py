@@ -261,7 +261,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
         known.go_on(of_segment)
     found.ascends, found.aborted = known.ascends, known.aborted
     found.end, found.because = _end(segments, summaries, known, bounds)
-    found.producers = {  # without expired producers, whose sequence numbers the broker has forgotten
+    found.producers = {  # leave out expired producers: the broker has forgotten their sequence numbers
         producer_id: producer
         for producer_id, producer in known.producers.items()
         if producer_id in known.open or bounds.now - producer.last_timestamp < bounds.producer_expiration_ms

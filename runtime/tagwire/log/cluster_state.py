@@ -77,7 +77,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """Apply a PartitionChangeRecord: null fields change nothing, and a leader increments the leader epoch."""
+        """Apply a PartitionChangeRecord. Null fields change nothing. Setting a leader increments the leader epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:
@@ -208,7 +208,10 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable form of a key field. Sort a quota entity, which is an array of structs in arbitrary order."""
+    """Return a hashable form of a key field.
+
+    A quota entity is an array of structs in arbitrary order, so it becomes a sorted tuple.
+    """
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value

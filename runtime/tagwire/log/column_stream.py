@@ -88,9 +88,9 @@ def arrays_between(
 ) -> Iterator[Any]:
     """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
-    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out, and with
-    `cut_off`, also a truncated batch at the end of the file. Raises LogError at an invalid batch, after yielding the
-    rows before it.
+    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out. With
+    `cut_off`, a truncated batch at the end of the file is left out, too. Raises LogError at an invalid batch, after
+    yielding the rows before it.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -174,7 +174,11 @@ class LogColumns:
         return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield the arrays of all segments. If a broker removes a segment meanwhile, list the folder again."""
+        """Yield the arrays of all segments.
+
+        If a broker removes a segment while the log is read, list the folder again, and continue after the last offset
+        read.
+        """
         partition, start = self._partition, self._start
         while True:
             try:
@@ -287,7 +291,7 @@ class Pass:
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
         """Raise the error if `errors` is "raise", else skip the invalid bytes.
 
-        Returns arrays to yield instead of the invalid rows: none here, but a subclass may return some.
+        Returns an empty tuple. A subclass may return arrays to yield in place of the invalid rows.
         """
         if self.wanted.errors == "raise":
             raise error
@@ -379,7 +383,11 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear", so that Python reads the next batch, or "full" or "done" at the end."""
+        """Return how the loop continues.
+
+        "unclear" means that Python must read the next batch, "full" that the collected rows must be taken first, and
+        "done" that `end` is reached.
+        """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

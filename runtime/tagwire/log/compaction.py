@@ -44,7 +44,10 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with fact bits (`tagwire.records.moving`); None if callers must use `is_last`."""
+        """Return a batch's records with their fact bits (see `tagwire.records.moving`), computed by native code.
+
+        Return None if the caller must use `is_last` instead.
+        """
         ...
 
 
@@ -70,7 +73,7 @@ class KeyMap:
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Return None, so that the caller uses `is_last`."""
+        """Return None, because native code can't look up keys in a dict; the caller then uses `is_last`."""
 
     def last_offsets(self) -> "LastOffsets":
         """Return the offsets without the keys, to save memory."""
@@ -89,7 +92,10 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether the record at this offset is the last one with its key. `key` is not used."""
+        """Return whether the record at this offset is the last one with its key.
+
+        `key` is only there because `LastOfKeys` requires it: the offset alone identifies the record.
+        """
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
@@ -356,7 +362,7 @@ class Judge:
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
     """Return the reason to keep or remove a record, given its fact bits (see `tagwire.records.moving`).
 
-    Records of aborted transactions must be handled earlier.
+    The caller has already handled records of aborted transactions.
     """
     if fact & HAS_NO_KEY:
         return "no_key"
@@ -370,7 +376,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
     """Return two tables indexed by fact bits: a list of reasons, and 1 (keep) or 0 (remove) for `bytes.translate`.
 
-    Null values count as tombstones.
+    For formats without a tombstone flag: every record with a null value is a tombstone.
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
@@ -388,7 +394,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return a batch with the records whose byte in `kept` is 1; None if native code can't move them."""
+    """Return a batch with only the records whose byte in `kept` is 1; None if native code can't move a record."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

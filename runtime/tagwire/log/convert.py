@@ -163,9 +163,9 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
 def convert_segment(
     segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
 ) -> ConvertReport:
-    """Write a converted segment to an existing folder. `transactions` has the state after the previous segment.
+    """Write a converted segment to an existing folder.
 
-    Raises LogError, EncodeError.
+    `transactions` must have the state after the previous segment, and is updated. Raises LogError, EncodeError.
     """
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 
@@ -197,7 +197,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """Return the batch as a `Seen`, with the data that the index writer needs, such as a marker's type."""
+        """Wrap a batch in a `Seen`. A marker is checked first, because the index writer needs its type."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
@@ -248,7 +248,10 @@ class _Segments:
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Return the files to copy unchanged: those that don't depend on the format, and still valid producer snapshots."""
+    """Return the files to copy unchanged: those that don't depend on the format.
+
+    They include the producer snapshots if these remain valid (`Conversion.is_one_to_one`).
+    """
     found = []
     for path in partition.each_file():
         name = log_file(path)
@@ -288,7 +291,10 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """Combine an offset checkpoint of all folders. A partition's offset comes from the folder that contains it."""
+    """Merge one kind of offset checkpoint file from all log folders into the target's file.
+
+    For each partition, use the offset from the folder that holds the partition.
+    """
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)

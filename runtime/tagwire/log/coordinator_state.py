@@ -56,7 +56,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return the state for the JSON output: the members of the key, followed by those of the value."""
+        """Return the state for the JSON output: the fields of the key, then those of the value."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -216,7 +216,11 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode a version and a message from base64 to JSON. Like clients, read a newer version as the highest known."""
+    """Decode base64 text with an int16 version and a message, and return it as JSON.
+
+    If the version is newer than the highest known one, use that instead, as clients do. Return the text unchanged if it
+    can't be decoded.
+    """
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

@@ -88,7 +88,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # every run of batches that begins before this position breaks off
+    refuted = position  # runs that begin before this position are known to break off
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

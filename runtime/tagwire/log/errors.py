@@ -81,7 +81,7 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise a LogError with these values."""
+    """Raise a LogError: at byte `offset` of `file`, `found` is there instead of `expected`, which breaks `rule`."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 

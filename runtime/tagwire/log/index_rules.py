@@ -146,7 +146,10 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the remaining entries, which are all invalid. Once the rule has no room for problems, only count them."""
+    """Yield the numbers of the remaining entries, all of which break rule `id`, while there is room for problems.
+
+    Once there is no more room, add the number of the other entries to the count of problems.
+    """
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number

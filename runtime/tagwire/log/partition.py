@@ -173,7 +173,7 @@ class Partition:
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
         """Yield (segment, is_first) for the segment that may contain `offset`, and for all later segments.
 
-        Only the first of them must be searched for the offset.
+        `is_first` is true only for the first of them, in which the caller must search for the offset.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)

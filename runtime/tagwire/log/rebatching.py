@@ -101,7 +101,7 @@ class _Source:
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        # The sizes of v0 and v1 messages are computed from record objects.
+        # Native code can't compute the sizes of v0 and v1 messages, so records for these formats become objects.
         is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None
@@ -218,9 +218,11 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        if self.format.records is not None:  # v0 and v1 store offsets only in messages
+        # V0 and v1 batches have no offsets of their own: each message has its offset.
+        if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        elif self.first.timestamp_type == "append":  # only a wrapper keeps the producer's timestamps
+        # Stay compressed: an uncompressed message would lose the producer's timestamp.
+        elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
         return builder.extend(self.records).build() if self.run is None else builder.build_run(self.run)

@@ -89,7 +89,10 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Find the open transactions before the first group, in the batches of `segments` from offset `begin` on."""
+        """Find the transactions that are open at the start of the first group.
+
+        Reads the batches of `segments`, which come before the group, from offset `begin` on.
+        """
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction

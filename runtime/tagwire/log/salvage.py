@@ -71,7 +71,7 @@ def salvage(
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # from an earlier attempt, after which the folder had changed
+            for path in folder.iterdir():  # remove what an earlier attempt wrote before the folder changed
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -127,7 +127,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            if not seen.is_whole:  # no consumer could read past this batch, although its checksum is right
+            if not seen.is_whole:  # a record is invalid despite the right checksum; no consumer could read past it
                 self._lost += batch.size
                 continue
             writer.append(seen)
@@ -227,7 +227,7 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """Return the leader epoch of an offset, or None if the offset is below the first entry."""
+    """Return the leader epoch of an offset; None if the offset is below the start of the first known epoch."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 

@@ -60,7 +60,7 @@ class PlacedBatch(RecordBatch):
             self._report(self.skip, placed(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
-        """Call `skip` once for each error, even if the records are read several times."""
+        """Call `skip` with an error, but only once, because the same records may be read several times."""
         known = self.__dict__.setdefault("_reported", set())
         if str(error) not in known:
             known.add(str(error))
@@ -86,7 +86,7 @@ class PlacedBatch(RecordBatch):
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        if self.skip is not None:  # don't count unreadable records
+        if self.skip is not None:  # count only the records that can be read
             return self._counted
         with self._placing():
             return super().__len__()
@@ -230,7 +230,8 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        if known is None or not known.gives_last_offset:  # the header is ambiguous, or its offset has no fixed position
+        # Several formats fit, or the header doesn't give the last offset.
+        if known is None or not known.gives_last_offset:
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
         header = self.data[position : position + LONGEST]

@@ -135,7 +135,7 @@ class SumCheck:
     ) -> "_Wrong | None":
         """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
 
-        `behind` is the index in `header` after the length.
+        `behind` is the index in `header` just after the length field.
         """
         if place is None:
             return None

@@ -190,7 +190,10 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the sums of all measurements by `name(kind)`; an empty Measure under "" if there are none."""
+        """Group the measurements by `name(kind)` and return the sum of each group.
+
+        If there are no measurements, return an empty Measure under "".
+        """
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -198,7 +201,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Ignore a loss that another conversion of the same batch reports."""
+    """Discard a loss. Used as the loss callback when another conversion of the same batch already reports it."""
 
 
 def _header(batch: RecordBatch) -> int:

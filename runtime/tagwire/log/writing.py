@@ -106,9 +106,9 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
-    """Return the bytes of a segment's transaction index. `transactions` has the state after the previous segment.
+    """Return the bytes of a segment's transaction index.
 
-    Raises LogError.
+    `transactions` must have the state after the previous segment, and is updated. Raises LogError.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):
