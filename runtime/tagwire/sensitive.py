@@ -35,7 +35,10 @@ def hides() -> bool:
 
 
 def without_frames(function: F) -> F:
-    """Drop the traceback from a function's errors: debuggers and crash reports show its local variables."""
+    """Remove the traceback from every TagwireError that a function raises.
+
+    Debuggers and crash reports show the local variables of its frames, which may contain secrets.
+    """
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

@@ -111,7 +111,7 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. A struct is created anew each time."""
+        """Return the field's value in a new object. For a struct, each call makes another object."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
@@ -135,7 +135,7 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. A struct is created anew each time."""
+        """Return the field's value in a new object. For a struct, each call makes another object."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 

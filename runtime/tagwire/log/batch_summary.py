@@ -126,7 +126,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return a producer's transactions with an abort marker in the next segment. The first may begin earlier."""
+        """Return the (first, last) offsets of a producer's transactions that are aborted in the next segment.
+
+        The first of them may begin in this segment or earlier.
+        """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans

@@ -377,7 +377,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is the last offset that was read, or None if it is unchanged."""
+        """Continue at `position`, after a batch that ends with `last_offset`, or after bytes without a batch (None)."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

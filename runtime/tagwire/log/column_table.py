@@ -281,7 +281,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return an array with the columns of `root`: those in `array`, and a last column with the decoded messages."""
+        """Return an array with the columns of `root`: those of `array`, and last a column with the decoded messages."""
         if native:
             from tagwire._columns import with_message
 

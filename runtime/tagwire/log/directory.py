@@ -50,7 +50,10 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partition folders in and below a folder. `way` has the searched parent folders, with links resolved."""
+    """Yield the partition folders in and below a folder.
+
+    `way` has the parent folders that are being searched, with links resolved.
+    """
     try:
         if is_partition(path.absolute()):
             yield path

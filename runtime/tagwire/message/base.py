@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Lets type checkers derive constructors from fields, except the attributes declared here."""
+        """Makes type checkers derive constructors from the declared fields; the attributes below are not parameters."""
 
 else:
     H = "H"
@@ -213,7 +213,8 @@ class Struct(Declarations):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews and the shared empty `unknown_tags` can't be pickled: convert the former, omit the latter.
+        # Memoryviews can't be pickled, so convert them to bytes. Nor can the shared empty `unknown_tags`, so leave it
+        # out.
         # Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
@@ -322,7 +323,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Makes `supported_versions()` callable on a message and on its class. For a class, it returns all versions."""
+    """Makes `supported_versions()` callable on a message and on its class.
+
+    On a message, it returns the versions that can represent the message; on a class, all versions.
+    """
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions

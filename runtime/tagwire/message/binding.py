@@ -77,7 +77,10 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that sets the attribute to `make(owner)`, where `owner` declares the fields."""
+    """Return a `bind` function that computes an attribute with `make`.
+
+    It stores the result on the class that declares the fields, which `make` gets as its argument.
+    """
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -123,8 +126,8 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Make the constructor and set it as `__init__`: a native one, or else a function compiled from the field table.
 
-    The compiled function also serves subclasses, introspection, and arguments that the native constructor does not
-    support.
+    Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
+    that the native constructor does not support.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -142,7 +145,8 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        if "__init__" in vars(owner):  # set by another thread, or handwritten and calling `super().__init__`
+        # Another thread was faster, or a handwritten `__init__` has called `super().__init__`.
+        if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
         if native is not None:
@@ -191,7 +195,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Let a subclass get engine methods of its own instead of inheriting those of its base class."""
+    """Make a subclass bind the engine's methods for itself, instead of inheriting those bound to its base class."""
     for name, value in vars(base).items():
         if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))

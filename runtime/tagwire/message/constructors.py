@@ -84,7 +84,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the source of the value that the constructor stores for an argument. Must agree with `acceptor`."""
+    """Return the source of the expression that the constructor stores for a parameter. Must agree with `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

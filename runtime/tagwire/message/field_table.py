@@ -203,7 +203,7 @@ class FieldRow:
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """Return the field's value in a new object. A struct is created anew each time."""
+        """Return the field's value in a new object. For a struct, each call makes another object."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)

@@ -119,7 +119,7 @@ def for_version(message: "Message", version: int) -> Projection:
 
 
 def _without(value: Any, steps: list[str]) -> Any:
-    """Return a copy of `value` in which the field at the path `steps` has its default."""
+    """Return a copy of `value` in which the field at the path `steps` (names and indexes) is reset to its default."""
     step, *rest = steps
     if isinstance(value, list | tuple):
         index = int(step)

@@ -29,7 +29,10 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object of which bytes fields are slices (with `views`, a memoryview)."""
+    """Return the bytes to read, and the object from which fields of type bytes are sliced.
+
+    That object is a memoryview with `views`, and otherwise the same bytes.
+    """
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

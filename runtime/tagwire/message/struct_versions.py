@@ -41,7 +41,10 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Return the map from the user's versions to those of another shared struct, which this struct contains."""
+        """Combine this map with `inner`, the map from this struct's versions to those of a shared struct inside it.
+
+        The result maps the user's versions directly to the inner struct's versions.
+        """
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # the header then includes a memoryview of the records
+    has_records = format.records is not None  # `header` then includes the records, as a memoryview of the encoded bytes
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -291,7 +291,10 @@ class RecordBatch:
         return iter((record_of(self._format, self._header, self._header[self._format.fields["base_offset"].name]),))
 
     def walk(self) -> Walk:
-        """Decompress the records of a batch (not a message) and return a `Walk`. Raises DecodeError, LimitError."""
+        """Decompress the batch's records and return a `Walk` over them.
+
+        Not for messages of magic 0 and 1. Raises DecodeError, LimitError.
+        """
         payload = self._header["payload"]
         pos = self._end - len(payload)
         # A compressed batch without records may have no bytes at all.

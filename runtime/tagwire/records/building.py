@@ -403,7 +403,10 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python: on the fast path, or else by layout, which raises exact errors."""
+        """Encode the records in Python.
+
+        Use the fast path if possible. Otherwise, encode by layout, which is slower but raises exact errors.
+        """
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):

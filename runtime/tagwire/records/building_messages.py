@@ -42,7 +42,8 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
     """Encode the builder's records as messages with offsets relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
-    with suppress(TypeError, ValueError, AttributeError):  # sorting fails for invalid headers; see below
+    # Invalid headers can't be sorted; `check_kinds_of` below then raises the exact error.
+    with suppress(TypeError, ValueError, AttributeError):
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":
             written = write_natively(format, records, {}, base, 0)

@@ -151,9 +151,9 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the batch's `max_timestamp` as a builder setting, if it differs from the records' timestamps.
+        """Return {"max_timestamp": ...} for the builder if the batch's value doesn't follow from its records.
 
-        If the target can't store it, return {} and report a loss.
+        If the target can't store that value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -174,7 +174,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the new batch's `ignore_message_attributes` setting; empty if either format lacks the bit."""
+        """Return the new batch's `ignore_message_attributes` setting. Return {} if either format lacks the bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)

@@ -90,7 +90,8 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            return found  # the usual case
+            # usual: at most one format fits, and its magic byte is at the usual position.
+            return found
         return [
             each
             for each in found
@@ -116,7 +117,10 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the likely format of invalid bytes: by their magic byte, or else the format with the highest magic."""
+        """Return the format to name in an error about invalid bytes.
+
+        That is the format with their magic byte, or else the format with the highest magic byte.
+        """
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 

@@ -143,7 +143,10 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, behind: int, pos: int) -> int:
-        """Return the batch size in bytes, given the value of the length field and `behind`, the position after it."""
+        """Return the batch size in bytes.
+
+        `length` is the value of the batch's length field, and `behind` the position after that field.
+        """
         return length + (self.length_at or 0 if self._counts_itself else behind - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:

@@ -177,7 +177,10 @@ class Messages:
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the format and header values of each message from `pos` on. `elements` messages precede `pos`."""
+        """Yield the format and header values of each message from `pos` on.
+
+        `elements` messages come before `pos` and already count towards the limit on elements.
+        """
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset
         reader.elements = elements

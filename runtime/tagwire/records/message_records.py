@@ -179,10 +179,7 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Return the function that `formats_by_row` makes for a version (None means the latest).
-
-    Raises TagwireError if no format is known.
-    """
+    """Return a function from a field's row to the format of its records in this version (None means the latest)."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
@@ -246,7 +243,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the innermost struct with its records converted, or unchanged if no conversion was necessary."""
+        """Return the last struct of `holders`, in which its records are converted. Unchanged structs are not copied."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

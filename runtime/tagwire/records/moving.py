@@ -100,7 +100,8 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 # Split a batch into its header bytes and its records, and rebuild the exact batch from both.
 #
 # This is for programs that store records in columns.
-# The header's bytes are stored, because some values don't follow from the records: producers, horizons, former offsets.
+# The header's bytes are stored, because some values don't follow from the records: such as producer IDs, delete
+# horizons and the original offsets.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 #
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.

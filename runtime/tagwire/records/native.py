@@ -83,7 +83,10 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the input values of the plan for the records, each from `given` or else from `header`."""
+        """Return the numbers that the plan for records takes as inputs, such as the base offset.
+
+        Each comes from `given`, or else from the batch's header; the default is 0.
+        """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
@@ -132,7 +135,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether an item is a single value, or the headers as an array of keys and values."""
+    """Return whether native code can represent an item: a single value, or an array of (key, value) header pairs."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -141,7 +144,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the rules by which the native engine computes `Record` attributes from encoded items."""
+    """Return the plan options that tell the native engine how to compute `Record` attributes from encoded items."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -166,7 +169,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine did not encode the records."""
+    """The reason why the native engine did not encode the records. CERTAIN means that they are invalid."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"
@@ -229,7 +232,10 @@ def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Rec
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if they would have to be encoded again."""
+    """Return the size in bytes of a batch of the collected records.
+
+    Return None if the collected bytes are unusable because the base offset or timestamp has changed.
+    """
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 

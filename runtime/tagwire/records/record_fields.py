@@ -91,5 +91,5 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
 
 
 def refuse(format: Format, path: str, reason: str) -> NoReturn:
-    """Raise EncodeError for a record's attribute."""
+    """Raise EncodeError for the record attribute at `path`."""
     raise EncodeError(reason, message_name=format.name, version=None, path=path)

@@ -159,8 +159,9 @@ class Walk:
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
         """Yield the records from `index` on, read by the layout interpreter.
 
-        `elements` is the number of elements counted so far, or the count in the header. `good` lists array elements of
-        the invalid record that are already known to be valid, so that they are not read again.
+        `elements` is the number of array elements that already count towards the limit; the record count in the header
+        is included from the start. `good` lists array elements of the invalid record that are already known to be
+        valid, so that they are not read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}

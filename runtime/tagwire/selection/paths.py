@@ -138,7 +138,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the steps to the innermost array that all paths enter; empty if there is no such array."""
+    """Return the steps to the innermost array that all paths enter; [] if they enter no common array."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

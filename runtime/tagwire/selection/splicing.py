@@ -283,7 +283,7 @@ def _is_kept(value: Any, old: Any, new: Any) -> bool:
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the old and new values of one array element, by path number; empty if rows are inside the element."""
+    """Return the old and new values for one array element, by path number; {} if the rows are inside the element."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

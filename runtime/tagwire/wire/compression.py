@@ -101,7 +101,8 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    ratio = 4.0  # the last ratio plus a margin, because too small a buffer costs a second try
+    # The last ratio plus a margin: if the buffer is too small, decompression must start again with a larger one.
+    ratio = 4.0
     library: Any = None
 
     def decompress(data: Any, most: int) -> bytearray:

@@ -62,7 +62,7 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # subclasses may override `len`
+        numbers = tuple(values)  # a subclass may override `len`, so don't rely on it
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 

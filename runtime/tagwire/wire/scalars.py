@@ -127,7 +127,7 @@ def _count(values: Any) -> int:
         return len(values)
     if not issubclass(kind, (tuple, list)):
         raise UnwritableValue
-    return sum(1 for _ in values)  # subclasses may override `len`
+    return sum(1 for _ in values)  # a subclass may override `len`, so don't rely on it
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:
@@ -160,7 +160,7 @@ def put_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_string(out: bytearray, value: str | None) -> None:
-    """Append a string with its int16 length. None is a length of -1."""
+    """Append a string with its int16 length. None is written as the length -1."""
     if value is None:
         out += b"\xff\xff"
     else:
@@ -183,7 +183,7 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
 
 
 def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
-    """Append a string with its compact length. None is a length of 0."""
+    """Append a string with its compact length. None is written as the byte 0."""
     if value is None:
         out.append(0)
     else:
@@ -211,7 +211,7 @@ def put_binary(out: bytearray, value: Binary | None) -> None:
 
 
 def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes with their int32 length. None is a length of -1."""
+    """Append bytes with their int32 length. None is written as the length -1."""
     if value is None:
         out += b"\xff\xff\xff\xff"
     else:
@@ -228,7 +228,7 @@ def put_compact_binary(out: bytearray, value: Binary | None) -> None:
 
 
 def put_nullable_compact_binary(out: bytearray, value: Binary | None) -> None:
-    """Append bytes with their compact length. None is a length of 0."""
+    """Append bytes with their compact length. None is written as the byte 0."""
     if value is None:
         out.append(0)
     else:

@@ -108,7 +108,10 @@ class WireType:
     # ------------------------------------------------------------ bytes
 
     def value_of(self, raw: Any) -> Any:
-        """Convert the result of `struct.unpack`, or the bytes after a length, to a value. Raises Deviation."""
+        """Convert the result of `struct.unpack`, or the bytes after a length, to a value.
+
+        Raises Deviation for noncanonical bytes.
+        """
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
@@ -150,7 +153,7 @@ class WireType:
         return value
 
     def from_json(self, value: Any) -> Any:
-        """Parse a value from its JSON form. Raises Unfit."""
+        """Parse a value from its JSON form. Raises Unfit if the value is not in that form, or out of range."""
         raise Unfit(f"{self.name} has no JSON form", value)
 
     # ------------------------------------------------------------ defaults in specs
@@ -170,11 +173,11 @@ class WireType:
     # ------------------------------------------------------------ Arrow, Hypothesis
 
     def to_arrow(self, value: Any) -> Any:
-        """Convert a value to the form that pyarrow expects."""
+        """Convert a value to the Python value that pyarrow expects for the type's column."""
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """Convert a value from the form that pyarrow returns."""
+        """Convert a Python value that pyarrow returned from the type's column to a value of this type."""
         return value
 
     def strategy(self) -> Any:
