@@ -135,7 +135,10 @@ class CapturedFrame:
         return self._decoded
 
     def decode(self, **options: Any) -> Frame[Any, Any]:
-        """Decode the frame, with the options of `Registry.decode_request`. Raises TagwireError."""
+        """Decode the frame, with the options of `Registry.decode_request`.
+
+        Raises TagwireError if the frame can't be decoded.
+        """
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
@@ -224,7 +227,7 @@ def frames_of_stream(
 
     `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
     with a `gap` instead of an error. With `closes`, a frame with `is_close` marks each closed connection. Raises
-    CaptureError.
+    CaptureError if the stream is not a readable capture.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -264,7 +267,10 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they became complete. Raises CaptureError."""
+    """Read the frames of a network capture in the order in which they became complete.
+
+    Raises CaptureError if the capture is unreadable.
+    """
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         place = (None, each.connection, None, each.time)
@@ -304,7 +310,7 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
-    """Parse a line of JSON as a frame. Raises CaptureError, which names the file and the line."""
+    """Parse a line of JSON as a frame. Raises CaptureError, with file and line, if it is not one."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -313,7 +319,10 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
-    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`). Raises CaptureError."""
+    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`).
+
+    Raises CaptureError for an invalid object.
+    """
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

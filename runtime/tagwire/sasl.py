@@ -55,7 +55,10 @@ class Login:
 
 
 def login(mechanism: str, user: str, password: str, *, nonce: str | None = None) -> Login:
-    """Begin a login with one of `MECHANISMS`. Pass a `nonce` only in tests. Raises SaslError."""
+    """Begin a login with one of `MECHANISMS`. Pass a `nonce` only in tests.
+
+    Raises SaslError for an unknown mechanism, and for a user name or password that the mechanism does not allow.
+    """
     if mechanism == "PLAIN":
         if "\0" in user + password:
             raise SaslError("PLAIN: a user name or password contains a zero character")

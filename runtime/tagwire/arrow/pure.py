@@ -52,7 +52,7 @@ def export_schema(column: Column) -> Any:
 
 
 def array_of(column: Column, values: list[Any]) -> Any:
-    """Build an array of a column's type from Python values. Raises ColumnError without pyarrow."""
+    """Build an array of a column's type from Python values. Raises ColumnError if pyarrow is not installed."""
     return _pyarrow().array(values, _type(column))
 
 

@@ -40,7 +40,10 @@ class BasePeer:
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
-        """Send a request and return the response; see `Connection.asking` for the arguments. Raises AnswerError."""
+        """Send a request and return the response; see `Connection.asking` for the arguments.
+
+        Raises AnswerError if `check` is set and the response has error codes.
+        """
         return self.carry_out(self.connection.asking(request, version, check=check, retry=retry))
 
     def ask_all(self, requests: Iterable[Message], version: int | None = None) -> Any:
@@ -50,7 +53,10 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield an address. In the `with` block, turn an OSError into a PeerConnectionError. Raises AddressError."""
+    """Yield an address. In the `with` block, turn an OSError into a PeerConnectionError.
+
+    Raises AddressError if the text is not an address.
+    """
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where

@@ -24,7 +24,8 @@ def connect(
     """Connect to a peer, and ask for its versions if the protocol has a request for them.
 
     `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
-    to `Connection`. Raises PeerConnectionError, AddressError.
+    to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time, and
+    AddressError for an invalid address.
     """
     connection = Connection(registry, client_id, **options)
     with ExitStack() as failing:

@@ -78,7 +78,7 @@ class MessageIndex:
         return name in self._index and self._index[name][1] == "format"
 
     def __getitem__(self, name: str) -> type[Message]:
-        """Return the message class with this name or alias. Raises UnknownMessageError."""
+        """Return the message class with this name or alias. Raises UnknownMessageError if there is none."""
         found = self._classes.get(name)
         if found is None:
             found = self._classes[name] = self._imported(self._aliases.get(name, name))
@@ -97,7 +97,7 @@ class MessageIndex:
         """Import and return an attribute of the package: a message class, enum, shared struct, or `ApiKey`.
 
         The modules of these classes are attributes as well. `__getattr__` of generated packages calls this, once per
-        name. Raises AttributeError.
+        name. Raises AttributeError for an unknown name.
         """
         found = self._attribute(name)
         if self.package in modules:
@@ -119,17 +119,18 @@ class MessageIndex:
         raise no_attribute(self.package, name)
 
     def request(self, api_key: int) -> type[Message]:
-        """Return the request class of an API. Raises UnknownMessageError."""
+        """Return the request class of an API. Raises UnknownMessageError for an unknown API key."""
         return self.find("request", api_key)
 
     def response(self, api_key: int) -> type[Message]:
-        """Return the response class of an API. Raises UnknownMessageError."""
+        """Return the response class of an API. Raises UnknownMessageError for an unknown API key."""
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
         """Return the message class of this kind and API key.
 
-        Records also need a `component`, because components reuse keys. Raises UnknownMessageError.
+        Records also need a `component`, because components reuse keys. Raises UnknownMessageError if there is no such
+        message.
         """
         name = self._by_key.get((kind, _scope(kind, component), api_key))
         if name is None:
@@ -148,7 +149,8 @@ class MessageIndex:
     def releases(self, name: str) -> dict[int, Spans]:
         """Return, for each version of a message, the releases that have this version: see `tagwire.frames.releases`.
 
-        The result is empty if the package's specs do not come from releases. Raises UnknownMessageError.
+        The result is empty if the package's specs do not come from releases. Raises UnknownMessageError if the package
+        has no such message.
         """
         from tagwire.frames.releases import parse_releases
 

@@ -78,7 +78,7 @@ def encode_record(message: Message, version: int) -> bytes:
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Encode a message, preceded by its version as an int16. Raises EncodeError."""
+    """Encode a message, preceded by its version as an int16. Raises EncodeError for an invalid value."""
     return encode(_VALUE, {"version": version}) + message.encode(version)
 
 

@@ -158,7 +158,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         Also works if the request class does not have the version, so that a broker can still answer. For an unknown API
         key, only the fields that all header versions have are decoded (for Kafka: API key, version, correlation ID and
-        client ID), and the offset is the end of these fields. Raises DecodeError.
+        client ID), and the offset is the end of these fields. Raises DecodeError for an invalid header.
         """
         try:
             cls, version = self.request_class(data)
@@ -231,7 +231,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Encode the header and the body of a response, without the frame size.
 
         If `header` is given, its fields and unknown tags are kept. `correlation_id` may be given with or without
-        `header`, and defaults to 0. Raises EncodeError.
+        `header`, and defaults to 0. Raises EncodeError for an invalid value.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -335,7 +335,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
         """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
-        `message` is a class, a name or an API key. Raises SelectionError, UnknownMessageError.
+        `message` is a class, a name or an API key. Raises SelectionError for invalid paths, and UnknownMessageError for
+        an unknown message.
         """
         from tagwire.frames.frame_selection import RequestSelection
 
@@ -380,7 +381,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def encode_prefixed(self, message: Message, version: int) -> bytes:
         """Encode a message, preceded by its version as an int16, like the metadata and assignment of a group member.
 
-        Raises EncodeError.
+        Raises EncodeError for an invalid value.
         """
         from tagwire.frames.record_frames import encode_prefixed
 
@@ -399,7 +400,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Decode a message preceded by its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
         `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
-        version, as in Kafka's consumer. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
+        version, as in Kafka's consumer. Raises DecodeError for invalid bytes, UnsupportedVersionError for an unknown
+        version, and UnknownMessageError for an unknown message.
         """
         from tagwire.frames.record_frames import decode_prefixed
 

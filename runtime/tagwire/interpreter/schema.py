@@ -112,7 +112,7 @@ class Schema:
         """Encode a mapping of field names to values; omitted fields have their defaults.
 
         Optional fields with their default value are not written. Unknown optional fields are given under the key
-        "unknown_tags", as a mapping from tag to bytes. Raises EncodeError.
+        "unknown_tags", as a mapping from tag to bytes. Raises EncodeError for an invalid value.
         """
         return encode(self.layout, value)
 

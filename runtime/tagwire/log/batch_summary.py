@@ -165,7 +165,7 @@ def summarize(
 ) -> BatchSummary:
     """Summarize all batches of a segment. `partial` and `skip` work as in `Segment.batches`.
 
-    `tell` is called with the size of each batch in bytes. Raises LogError.
+    `tell` is called with the size of each batch in bytes. Raises LogError for an invalid batch.
     """
     found = BatchSummary()
     for batch in segment.batches(None, format, limits, partial=partial, skip=skip):

@@ -47,12 +47,15 @@ class EpochStart(NamedTuple):
 
 
 def read_leader_epochs(path: Path) -> list[EpochStart]:
-    """Return the entries of a `leader-epoch-checkpoint` file. Raises LogError."""
+    """Return the entries of a `leader-epoch-checkpoint` file. Raises LogError if it is invalid."""
     return [start for _, start in placed_leader_epochs(path)]
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file. Raises LogError."""
+    """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file.
+
+    Raises LogError at an invalid line.
+    """
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -98,7 +101,7 @@ def _unescaped(text: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file such as `quorum-state`. Raises LogError."""
+    """Return the JSON object in a file such as `quorum-state`. Raises LogError if the file has none."""
     data = read_file(path, _RULE, _MOST_BYTES)
     try:
         found = json.loads(data)

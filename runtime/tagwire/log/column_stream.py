@@ -206,7 +206,10 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, start offset or None, whether it is the last segment) for each file. Raises LogPathError."""
+        """Yield (segment, start offset or None, whether it is the last segment) for each file.
+
+        Raises LogPathError if there is no log.
+        """
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -228,7 +231,7 @@ class Pass:
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
         """Yield the rows of `files` as arrays. Each file is (segment, offset at which to start, whether it is last).
 
-        Raises LogError.
+        Raises LogError at an invalid batch.
         """
         try:
             for segment, first_offset, is_last in files:
@@ -267,7 +270,10 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read in Python the batch at which the native loop stopped, from its first unread record. Raises LogError."""
+        """Read in Python the batch at which the native loop stopped, from its first unread record.
+
+        Raises LogError if the batch is invalid.
+        """
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = headers_only and not self.wanted.verified

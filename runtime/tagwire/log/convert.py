@@ -85,7 +85,10 @@ class Conversion:
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """Yield the batches of a segment, with another batch size if one was requested. Raises LogError."""
+        """Yield the batches of a segment, with another batch size if one was requested.
+
+        Raises LogError for an invalid batch.
+        """
         batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
@@ -165,7 +168,8 @@ def convert_segment(
 ) -> ConvertReport:
     """Write a converted segment to an existing folder.
 
-    `transactions` must have the state after the previous segment, and is updated. Raises LogError, EncodeError.
+    `transactions` must have the state after the previous segment, and is updated. Raises LogError for an invalid batch,
+    and EncodeError for values that the target format can't represent.
     """
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 

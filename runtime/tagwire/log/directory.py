@@ -21,7 +21,8 @@ _CHECKPOINT: Final = "{}-checkpoint"
 def is_partition(path: Path) -> bool:
     """Return whether a folder is a partition: it contains segments, or is named like one and has no subfolders.
 
-    The name alone is not enough, because a log folder may be called kafka-logs-1 or data-0. Raises OSError.
+    The name alone is not enough, because a log folder may be called kafka-logs-1 or data-0. Raises OSError if the
+    folder can't be read.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -33,7 +34,7 @@ def is_partition(path: Path) -> bool:
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
-    """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError.
+    """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
     Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
     folders that are searched anyway are skipped, so that no partition is found twice.
@@ -42,7 +43,7 @@ def find_partitions(path: Path) -> Iterator[Partition]:
 
 
 def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Yield the folders of the partitions that `find_partitions` finds. Raises LogPathError.
+    """Yield the folders of the partitions that `find_partitions` finds. Raises LogPathError if a folder can't be read.
 
     `searched` is called with each folder that isn't a partition itself, before its subfolders are searched.
     """

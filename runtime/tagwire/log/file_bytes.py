@@ -26,7 +26,7 @@ _JUMP: Final = 1 << 12
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Read up to `size` bytes from position `start` on. Raises OSError."""
+    """Read up to `size` bytes from position `start` on. Raises OSError if reading fails."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -87,7 +87,7 @@ class FileBytes:
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read at least `least` bytes from `start` on, or all remaining bytes. Raises LogPathError."""
+        """Read at least `least` bytes from `start` on, or all remaining bytes. Raises LogPathError if reading fails."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
@@ -111,13 +111,16 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of `data` from `start` on, or all remaining bytes. Raises LogPathError."""
+    """Return at least `least` bytes of `data` from `start` on, or all remaining bytes.
+
+    Raises LogPathError if reading fails.
+    """
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
 @contextmanager
 def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
-    """Open a file for random access, up to position `end` unless it is None. Raises LogPathError."""
+    """Open a file for random access, up to position `end` unless it is None. Raises LogPathError if that fails."""
     try:
         file = FileIO(path)
     except OSError as error:

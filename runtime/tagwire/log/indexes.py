@@ -89,7 +89,10 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an entry number, which may be negative like a list index, to a nonnegative one. Raises IndexError."""
+        """Convert an entry number, which may be negative like a list index, to a nonnegative one.
+
+        Raises IndexError if it is out of range.
+        """
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
@@ -155,12 +158,12 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
 
 
 def read_transaction_index(path: Path) -> list[AbortedTransaction]:
-    """Return the entries of a `.txnindex` file. Raises LogError."""
+    """Return the entries of a `.txnindex` file. Raises LogError for invalid bytes."""
     return [entry for _, entry in placed_transactions(path)]
 
 
 def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Yield (byte position, entry) for each entry of a `.txnindex` file. Raises LogError."""
+    """Yield (byte position, entry) for each entry of a `.txnindex` file. Raises LogError for invalid bytes."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
     position = 0
@@ -217,7 +220,10 @@ class IndexLookup(Sequence[tuple[int, ...]]):
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """Open an index file for lookups. `layout` is `OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`. Raises LogPathError."""
+    """Open an index file for lookups. `layout` is `OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`.
+
+    Raises LogPathError if the file can't be read.
+    """
     try:
         file = FileIO(path)
     except OSError as error:
@@ -232,7 +238,7 @@ _CRC_END: Final = 6
 
 
 def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
-    """Return the entries of a producer `.snapshot` file. Raises LogError.
+    """Return the entries of a producer `.snapshot` file. Raises LogError for invalid bytes.
 
     Their attributes are `producer_id`, `epoch`, `last_sequence`, `last_offset`, `offset_delta`, `timestamp`,
     `coordinator_epoch` and `current_txn_first_offset`, as in the message ProducerSnapshot.

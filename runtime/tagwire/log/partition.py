@@ -49,7 +49,10 @@ class Partition:
         """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again. Return None if it contains the same files as before. Raises LogPathError."""
+        """List the folder again. Return None if it contains the same files as before.
+
+        Raises LogPathError if it can't be read.
+        """
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
@@ -134,7 +137,8 @@ class Partition:
         """Yield the batches of all segments, starting with the one that contains `start_offset`, or else the next one.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
-        end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError.
+        end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid
+        batch.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
@@ -184,7 +188,7 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError.
+        """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError for an invalid file.
 
         In tiered storage, each segment has such a checkpoint, and that of the last segment is used.
         """
@@ -196,7 +200,10 @@ class Partition:
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name. Raises LogError."""
+        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name.
+
+        Raises LogError for an invalid file.
+        """
         path = self.path / "partition.metadata"
         text = read_properties(path).get("topic_id") if path.is_file() else self._topic_id
         if not text:
@@ -208,19 +215,25 @@ class Partition:
 
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
-        """The entries of the `.txnindex` files of all segments. Raises LogError."""
+        """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
             if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no such file
                 yield from segment.aborted_transactions
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each producer `.snapshot` file, by the snapshot's offset. Raises LogError."""
+        """The entries of each producer `.snapshot` file, by the snapshot's offset.
+
+        Raises LogError for an invalid file.
+        """
         return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The offset and the entries of the latest producer snapshot; (0, ()) if there is none. Raises LogError."""
+        """The offset and the entries of the latest producer snapshot; (0, ()) if there is none.
+
+        Raises LogError for an invalid file.
+        """
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
@@ -255,9 +268,10 @@ class Partition:
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None. Raises LogError.
+        """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None.
 
-        Records below this offset count as deleted, even if their bytes still exist.
+        Records below this offset count as deleted, even if their bytes still exist. Raises LogError for an invalid
+        checkpoint.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
@@ -266,7 +280,10 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the parent folder's `cleaner-offset-checkpoint` lists the partition. Raises LogError."""
+        """Whether the parent folder's `cleaner-offset-checkpoint` lists the partition.
+
+        Raises LogError for an invalid checkpoint.
+        """
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
             return False
@@ -287,7 +304,7 @@ def read_steadily(
     """Return `read(partition)`. Read again if it fails or `is_suspect(result)`, and the folder has changed meanwhile.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
-    its files. Raises LogError, LogPathError.
+    its files. Raises the LogError or LogPathError of the last attempt.
     """
     for _ in range(_ATTEMPTS):
         try:

@@ -158,7 +158,7 @@ class Scan:
         return position
 
     def batch(self, position: int) -> PlacedBatch:
-        """Return the batch at a position, and verify its checksum. Raises LogError."""
+        """Return the batch at a position, and verify its checksum. Raises LogError if there is no valid batch."""
         try:
             return self._batch(position)
         except LogError as error:
@@ -211,7 +211,7 @@ class Scan:
     def outline(self, position: int) -> PlacedBatch:
         """Return the batch at a position for callers that need only its header; don't verify its checksum.
 
-        Raises LogError.
+        Raises LogError if there is no batch.
         """
         data = self.data[position : position + self.size(position)]
         try:
@@ -220,14 +220,17 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the spans of all batches from `position` on, without verifying checksums. Raises LogError."""
+        """Yield the spans of all batches from `position` on, without verifying checksums.
+
+        Raises LogError for an invalid header.
+        """
         while not self.ends_at(position):
             span = self.span(position)
             yield span
             position += span.size
 
     def span(self, position: int) -> BatchSpan:
-        """Return the span of the batch at a position. Raises LogError."""
+        """Return the span of the batch at a position. Raises LogError if there is no batch."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
         # Several formats fit, or the header doesn't give the last offset.
@@ -248,9 +251,9 @@ class Scan:
             self.data.forget()
 
     def size(self, position: int) -> int:
-        """Return the size of the batch at a position, from the length in its header. Raises LogError.
+        """Return the size of the batch at a position, from the length in its header.
 
-        If the header fits two formats, return the larger of the two sizes.
+        If the header fits two formats, return the larger of the two sizes. Raises LogError if there is no batch.
         """
         header = self.data[position : position + LONGEST]
         left = len(self.data) - position

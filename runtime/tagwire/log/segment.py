@@ -60,15 +60,18 @@ class Segment:
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
-        """Open the file for reading up to `self.end`. Raises LogPathError."""
+        """Open the file for reading up to `self.end`. Raises LogPathError if that fails."""
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the segment file or an index file, with its modification time. Raises OSError, LogPathError."""
+        """Copy the segment file or an index file, with its modification time.
+
+        Raises OSError or LogPathError if a file can't be read or written.
+        """
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
-        """Open an index file to read single entries. Raises LogPathError."""
+        """Open an index file to read single entries. Raises LogPathError if the file can't be read."""
         return index_lookup(path, layout)
 
     def batches(
@@ -151,7 +154,7 @@ class Segment:
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
         """Return the last `.index` entry at or below `offset` (by default, the last entry), or None.
 
-        Reads only a few entries. Raises LogError.
+        Reads only a few entries. Raises LogError if the index is invalid.
         """
         path = self.beside("index")
         if path is None:
@@ -163,19 +166,19 @@ class Segment:
 
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
-        """The entries of the `.index` file; None if it does not exist. Raises LogError."""
+        """The entries of the `.index` file; None if it does not exist. Raises LogError for invalid bytes."""
         path = self.beside("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
-        """The entries of the `.timeindex` file; None if it does not exist. Raises LogError."""
+        """The entries of the `.timeindex` file; None if it does not exist. Raises LogError for invalid bytes."""
         path = self.beside("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex` file; empty if it does not exist. Raises LogError."""
+        """The entries of the `.txnindex` file; empty if it does not exist. Raises LogError for invalid bytes."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
 

@@ -93,9 +93,10 @@ def stat(
     tell: Callable[[int], None] | None = None,
     skip: Skip | None = None,
 ) -> SegmentStat:
-    """Compute the statistics of a segment. `skip` works as in `Segment.batches`. Raises LogError.
+    """Compute the statistics of a segment. `skip` works as in `Segment.batches`.
 
-    `tell` is called with the number of bytes read since its last call.
+    `tell` is called with the number of bytes read since its last call. Raises LogError at an invalid batch, unless
+    `skip` is given.
     """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size

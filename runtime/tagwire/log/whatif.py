@@ -127,7 +127,10 @@ class WhatIf:
         self.losses = LossReport()
 
     def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
-        """Measure a segment. `tell` is called with the number of bytes read since the last call. Raises LogError."""
+        """Measure a segment. `tell` is called with the number of bytes read since the last call.
+
+        Raises LogError at an invalid batch.
+        """
         pieces = self.conversion.pieces(segment)
         while True:
             begun = process_time()

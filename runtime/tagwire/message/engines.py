@@ -60,7 +60,10 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module; None if the pure-Python engine is in use. Raises EngineError."""
+    """Return the native engine's module; None if the pure-Python engine is in use.
+
+    Raises EngineError if TAGWIRE_ENGINE names an unavailable engine.
+    """
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None

@@ -134,7 +134,10 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of its struct, if any. Raises SchemaError."""
+    """Return the layout item for a row. `struct` is the layout of its struct, if any.
+
+    Raises SchemaError if the row is inconsistent.
+    """
     return Item(
         row.name,
         _type(row, framing, struct),

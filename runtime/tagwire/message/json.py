@@ -208,10 +208,11 @@ def _read(cls: type[M], obj: Any, version: int | None) -> M:
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
-    """Parse the JSON value of one field, or of an array element if the path ends in []. Raises EncodeError.
+    """Parse the JSON value of one field, or of an array element if the path ends in [].
 
     `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
-    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`.
+    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`. Raises
+    EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)

@@ -293,7 +293,8 @@ class RecordBatch:
     def walk(self) -> Walk:
         """Decompress the batch's records and return a `Walk` over them.
 
-        Not for messages of magic 0 and 1. Raises DecodeError, LimitError.
+        Not for messages of magic 0 and 1. Raises DecodeError if they can't be decompressed, and LimitError if they
+        exceed a limit.
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)

@@ -241,7 +241,7 @@ class BatchBuilder:
         """Build a batch of these records. At most a few thousand of them are in memory as objects at a time.
 
         If the format has the bit `ignore_message_attributes`, records are written with attributes only if
-        `has_attributes` is true. Raises EncodeError.
+        `has_attributes` is true. Raises EncodeError for values that the format can't represent.
         """
         self._records = list(islice(records, AT_ONCE))
         if len(self._records) < AT_ONCE:

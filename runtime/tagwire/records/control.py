@@ -106,7 +106,7 @@ def committed(
 
     `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED. As in Kafka's consumer,
     records of aborted transactions, markers, and a truncated last batch are left out. So are records below the offset
-    `start`, if it is given. Raises DecodeError, LimitError.
+    `start`, if it is given. Raises DecodeError for invalid batches, and LimitError if they exceed a limit.
     """
     if not hasattr(partition, "aborted_transactions"):
         raise TagwireError(

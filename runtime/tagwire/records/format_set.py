@@ -187,7 +187,10 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """Return a FormatSet for a name, several names, or a format. `auto` means v0, v1, v2 and v3. Raises FormatError."""
+    """Return a FormatSet for a name, several names, or a format. `auto` means v0, v1, v2 and v3.
+
+    Raises FormatError for an unknown name.
+    """
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):

@@ -138,7 +138,7 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
     """Return the formats that `read_batches` must accept in a records field of this format.
 
     A response may also contain batches of older formats. With `only`, as for requests, no other format is accepted.
-    Raises FormatError.
+    Raises FormatError for an unknown name.
     """
     if format == "auto":
         return "auto"

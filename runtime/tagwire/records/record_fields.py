@@ -16,7 +16,7 @@ from tagwire.text_format import shown
 def record_fields(
     format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
 ) -> dict[str, Any]:
-    """Return the field values of a record. Raises EncodeError.
+    """Return the field values of a record. Raises EncodeError for invalid values.
 
     With `as_read`, a null value without the tombstone flag is allowed.
     """
@@ -61,7 +61,10 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes with the bits that other values determine. Raises EncodeError."""
+    """Return a record's attributes with the bits that other values determine.
+
+    Raises EncodeError if `Record.attributes` itself sets such bits.
+    """
     bits = format.record_bits
     number = record.attributes
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]

@@ -16,7 +16,8 @@ def trace_batches(
 ) -> Iterator[Trace]:
     """Yield the trace of each batch in `data`. `format` and `only` are as in `tagwire.records.read_batches`.
 
-    Stops after the first invalid batch, whose trace covers the rest of `data`. Raises FormatError.
+    Stops after the first invalid batch, whose trace covers the rest of `data`. Raises FormatError for an unknown format
+    name.
     """
     buf = as_bytes(data)
     formats = format_set(format, only=only)

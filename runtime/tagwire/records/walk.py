@@ -25,7 +25,7 @@ from tagwire.wire.compression import DecompressionError, unpack_in_place
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
     """Decompress `data`, which begins at `offset` of the input. Callers must not change the result.
 
-    Raises DecodeError, LimitError.
+    Raises DecodeError for invalid data, and LimitError if the result exceeds a limit.
     """
     try:
         return unpack_in_place(codec, data, limits)

@@ -84,8 +84,8 @@ class Selection:
         """Return the rows of the message from `offset` to the end of `data`, which is any bytes-like object.
 
         The whole message is checked, and the errors and values are the same as with `Message.decode`. A field that the
-        version does not have gets its default, and a field inside a null is None. Raises DecodeError,
-        UnsupportedVersionError.
+        version does not have gets its default, and a field inside a null is None. Raises DecodeError for invalid bytes,
+        and UnsupportedVersionError for an unknown version.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows

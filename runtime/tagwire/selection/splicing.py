@@ -34,7 +34,10 @@ __all__ = ["spliced"]
 
 @without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
-    """Return `buf` with `changes` applied to the message that begins at `offset`. Raises EncodeError."""
+    """Return `buf` with `changes` applied to the message that begins at `offset`.
+
+    Raises EncodeError for invalid new values.
+    """
     splicer = _Splicer(layout, buf, offset, changes, limits)
     splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
     splicer.copy(len(buf))

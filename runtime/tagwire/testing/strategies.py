@@ -28,7 +28,7 @@ def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.Se
     """Return a Hypothesis strategy for messages that this version can represent without loss.
 
     With `unknown_tags`, some messages have tagged fields that are not in the spec, wherever the version allows them.
-    Raises UnsupportedVersionError.
+    Raises UnsupportedVersionError if the message does not have this version.
     """
     return _struct(layout_of(cls, version).root, unknown_tags)
 

@@ -36,12 +36,12 @@ class DecompressionError(Exception):
 
 
 def unpack(codec: str, data: Any, limits: Limits) -> bytes:
-    """Decompress `data`. Raises DecompressionError."""
+    """Decompress `data`. Raises DecompressionError for invalid data, or if the result exceeds a limit."""
     return bytes(unpack_in_place(codec, data, limits))
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress into a buffer that callers must not change. This avoids a copy. Raises DecompressionError."""
+    """Decompress into a buffer that callers must not change. This avoids a copy. Raises the same error as `unpack`."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:

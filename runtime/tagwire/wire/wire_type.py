@@ -127,7 +127,10 @@ class WireType:
         return value
 
     def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` fixed-width values at `pos`; return them and the position after them. Raises ValueError."""
+        """Read `count` fixed-width values at `pos`; return them and the position after them.
+
+        Raises ValueError for invalid values.
+        """
         from struct import iter_unpack
 
         end = pos + self.width * count

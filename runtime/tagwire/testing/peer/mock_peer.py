@@ -113,7 +113,10 @@ class MockPeer:
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
     def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
-        """Return a request class and its response class. Raises UnknownMessageError, PeerError."""
+        """Return a request class and its response class.
+
+        Raises UnknownMessageError for an unknown message, and PeerError if it is not a request.
+        """
         __tracebackhide__ = True
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls

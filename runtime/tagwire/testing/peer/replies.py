@@ -138,7 +138,10 @@ def as_reply(answer: object) -> Reply:
 
 
 def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
-    """Return the bytes of an answer, including the frame size. Raises EncodeError and other TagwireErrors."""
+    """Return the bytes of an answer, including the frame size.
+
+    Raises a TagwireError, usually EncodeError, if the answer can't be encoded.
+    """
     message = reply.message
     if reply.raw is not None or message is None:
         return reply.raw or b""
