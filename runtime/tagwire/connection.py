@@ -84,7 +84,7 @@ class Asked(NamedTuple):
 
 
 class Sent(Asked):
-    """A sent request that gets a response."""
+    """A sent request for which a response is expected."""
 
     response: Any = None
     arrival: Any = None
@@ -102,13 +102,16 @@ class Answer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last step of a call, with the call's result."""
+    """The last step of a call. It contains the call's result."""
 
     result: Any
 
 
 class _Side:
-    """The receiving half of client and server. It splits incoming bytes into frames, until a frame is unreadable."""
+    """The base of both sides of a connection: splits incoming bytes into frames.
+
+    After an unreadable frame, the connection can't be used any more.
+    """
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry

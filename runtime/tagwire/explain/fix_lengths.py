@@ -149,7 +149,11 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements. Each begins at a new index, or at a copy of the previous element's first line."""
+    """Count an array's elements on edited lines.
+
+    An element begins at a new index. If lines were duplicated without changing the index, it begins at a copy of the
+    previous element's first line.
+    """
     count = 0
     number, first = "", ("", "")
     for each in behind:

@@ -133,7 +133,7 @@ class Node:
 
     @property
     def member(self) -> str:
-        """The name of the value in the field's enum; "" if the field has no enum."""
+        """The name that the field's enum gives to the value; "" if the field has no enum."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
@@ -202,7 +202,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether unread bytes may contain sensitive values that must be hidden."""
+        """Whether bytes that were not decoded may contain sensitive values, and so must be hidden."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Node:
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `to_json` returns, without the children."""
+        """Return the JSON values of this node alone: what `to_json` returns, without the children."""
         from tagwire.message.json import json_value
 
         member = {"member": self.member} if self.member else {}

@@ -76,7 +76,7 @@ class Trace:
         return {**self.facts(), "root": self.root.to_json()}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `to_json` returns, without the tree."""
+        """Return the JSON values of the trace itself: what `to_json` returns, without the tree of nodes."""
         error = self.error
         return {
             "message": self.message_name,
@@ -258,7 +258,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Note the name of the message to read next, and whether it has sensitive fields."""
+        """Record the name of the message to read next, and whether it has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)

@@ -128,10 +128,7 @@ def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSel
 
 
 def has_leading_ids(registry: Registry) -> bool:
-    """Return whether every version has the correlation ID at byte 4 of requests and at byte 0 of responses.
-
-    Also true for a package without headers, because its frames must come from another protocol.
-    """
+    """Return whether correlation IDs have fixed positions in all versions: byte 4 of requests, byte 0 of responses."""
     names = ("RequestHeader", "ResponseHeader")
     return any(name not in registry for name in names) or (
         _is_id(registry.request_header, 2) and _is_id(registry.response_header, 0)

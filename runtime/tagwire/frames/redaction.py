@@ -56,7 +56,7 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """Return a harmless value of the same type. Null stays null."""
+        """Return a value of the same type without the sensitive content. Null stays null."""
         if value is None:
             return None
         if isinstance(value, list):  # one value for each array element on the path

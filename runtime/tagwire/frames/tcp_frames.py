@@ -186,7 +186,7 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # All entries shift alike, so the list is still a heap.
+        # Subtracting the same number from all entries keeps their order, so the list is still a heap.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 

@@ -114,7 +114,7 @@ class LayoutReader(TagSectionReader):
             self.exhausted(struct.name)
 
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read one item of a struct. Its condition, if it has one, has been checked."""
+        """Read one item of a struct. The caller has checked that the item's condition, if any, is met."""
         self.path.append(item.name)
         plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)

@@ -15,7 +15,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Return the error text for a union with several alternatives set."""
+    """Return the error text for a struct that sets more than one alternative of a union."""
     return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 

@@ -100,7 +100,7 @@ class LayoutWriter(ValueWalk):
                 with self.at(item.name):
                     value = self.constant(item, get(item.name))
                     if isinstance(item.type, Array) and _is_array(value):
-                        value = tuple(value)  # a copy, because another thread could change a list while it is encoded
+                        value = tuple(value)  # a copy: another thread may change the caller's list while it is encoded
                     self.scopes[-1][item.name] = value
                     self.packed(item, value, part)
         if is_framed:

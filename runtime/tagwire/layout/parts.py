@@ -290,7 +290,10 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """A rule that array elements strictly ascend by their field `field`, compared as unsigned if `unsigned` is set."""
+    """The rule that the elements of an array strictly ascend by their field `field`.
+
+    With `unsigned`, values of the field are compared as unsigned numbers.
+    """
 
     __slots__ = ("field", "unsigned")
 

@@ -21,7 +21,7 @@ _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A checked batch, its position, and the results of reading its records."""
+    """A batch that was checked, its position in the file, and what reading its records showed."""
 
     position: int
     batch: RecordBatch
@@ -51,7 +51,10 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and its records, and add errors to `problems`. `base_offset` is the segment's, if known."""
+        """Check a batch and its records, and add errors to `problems`.
+
+        `base_offset` is the base offset of the batch's segment, or None if it is unknown.
+        """
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -125,7 +128,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the epochs that start at a lower offset than all later epochs. In a valid checkpoint, all epochs do."""
+    """Return the epochs that start at a lower offset than all later epochs: in a valid checkpoint, all of them."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:

@@ -283,7 +283,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
 def _end(
     segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """Return the offset before which the log may be compacted, and the reason why compaction stops there."""
+    """Return the offset up to which (exclusive) the log may be compacted, and the reason why compaction stops there."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

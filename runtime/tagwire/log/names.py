@@ -76,5 +76,5 @@ def partition_name(path: Path) -> PartitionName | None:
 
 
 def segment_file(base_offset: int, kind: str) -> str:
-    """Return the file name of a segment or one of its index files."""
+    """Return the name of a segment file, or of one of its index files, for this base offset."""
     return f"{base_offset:020}.{kind}"

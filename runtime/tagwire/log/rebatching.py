@@ -130,7 +130,7 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Remove the record that `next` returns, after it was added to a new batch."""
+        """Advance past the record that `next` returned, once the caller has added it to a new batch."""
         self._next = None
         self._left -= 1
 

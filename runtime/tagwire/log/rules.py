@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count one or more problems. If this returns true, pass the first of them to `keep`."""
+        """Count one or more problems. Return whether the first of them should be passed to `keep`."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:

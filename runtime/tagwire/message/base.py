@@ -299,7 +299,7 @@ def decoded(message: type[M], version: int, data: bytes) -> M:
 
 
 def owned(value: Any) -> Any:
-    """Return `value` with memoryviews converted to bytes, because memoryviews can't be copied or pickled."""
+    """Return `value` with all memoryviews in it converted to bytes, because memoryviews can't be copied or pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):

@@ -136,7 +136,7 @@ class Framing(FrozenData):
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
     """Return the layout item for a row. `struct` is the layout of its struct, if any.
 
-    Raises SchemaError if the row is inconsistent.
+    Raises SchemaError for an unknown type.
     """
     return Item(
         row.name,

@@ -129,7 +129,7 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of the items on which the given items' conditions and counts depend."""
+    """Return the names of the items that the conditions and counts of `items` refer to."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 

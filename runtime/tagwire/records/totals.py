@@ -50,7 +50,7 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return what native functions need: a batch's walk, record count, bases, and whether records have attributes.
+    """Return (walk, record count, bases, whether records have attributes) of a batch, for native functions.
 
     Return None if native code can't be used: for records whose fields differ from magic 2, with limits on records, and
     for a batch that can't be decompressed or is too short for its record count (reading its records reports the error).

@@ -31,7 +31,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
 
 def held(data: Any) -> Any:
-    """Return an object that readers can slice without copying: `data` if it is bytes, else a memoryview of it."""
+    """Return `data` if it is bytes, otherwise a memoryview of it: readers can slice both."""
     return data if type(data) is bytes else view_of(data)
 
 

@@ -235,7 +235,7 @@ def _wide() -> Any:
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type with this argument (as in `bytes[16]`) or semantic, or None if no such type exists."""
+    """Return the type with this argument (as in `bytes[16]`) or this semantic; None if there is no such type."""
     from re import fullmatch
 
     if base is None:

@@ -138,7 +138,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 
 
 def required(value: T | None) -> T:
-    """Return `value`. Raises UnwritableValue for None, which the field does not allow."""
+    """Return `value`. Raises UnwritableValue if it is None, because the field is not nullable."""
     if value is None:
         raise UnwritableValue
     return value

@@ -27,7 +27,10 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the message to show after the field's path. `got` describes a value, or hides it if sensitive."""
+        """Return the error text to show after the field's path.
+
+        `got` describes a value of the wrong type, or hides the value if it may be sensitive.
+        """
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
 
