@@ -50,7 +50,7 @@ _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x
 
 
 class UnusableConnectionError(TagwireError):
-    """Raised if the peer sent bytes that can't be read. The connection is then unusable; open a new one."""
+    """Raised if the peer has sent bytes that can't be read. Open a new connection then."""
 
 
 class PeerConnectionError(UnusableConnectionError):

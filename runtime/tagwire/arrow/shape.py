@@ -63,7 +63,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and the default for messages that do not have the field."""
+    """A column: its name, its Arrow type, and the default value for messages whose version lacks the field."""
 
     __slots__ = ("children", "cls", "default", "format", "is_dictionary", "name", "nullable", "wire")
 
@@ -132,7 +132,10 @@ ERROR: Final = Column(
 
 
 def with_error(value: Column) -> Column:
-    """Return a struct column with a value and an error: one of them is set, or neither for a null in the input."""
+    """Return a struct column with two fields, a value and an error.
+
+    In each row, one of them is null, or both if the input is null.
+    """
     return Column("", "+s", children=(value, ERROR))
 
 

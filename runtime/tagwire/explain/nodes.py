@@ -66,7 +66,10 @@ class Node:
 
     @property
     def value(self) -> Any:
-        """The value of a field, the count of an array, the size of a tagged field, or True for a struct; None for null.
+        """The value of a field; None for null. For other nodes, see below.
+
+        For an array, it is the element count; for a tagged field's entry, the size in bytes; for a struct that is not
+        null, True.
 
         After `open_records`, the value of a records field is the number of its batches.
         """
@@ -149,7 +152,7 @@ class Node:
 
     @property
     def meaning(self) -> str:
-        """A readable form of the value, if its type has a semantic such as a timestamp; else ""."""
+        """A readable form of the value, such as a date for a timestamp; "" if the type has no semantic."""
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
@@ -194,7 +197,7 @@ class Node:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the bytes and the value are hidden: they are sensitive, and no one has asked to see them."""
+        """Whether the bytes and the value are hidden: they are sensitive, and `showing_sensitive` is not active."""
         if not self._spans.secrets or not hides():
             return False
         steps = [step.partition("[")[0] for step in self.path.split(".")]
@@ -229,7 +232,7 @@ class Node:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both nodes are at the same position of the same trace."""
+        """Return whether both nodes describe the same span of the same trace."""
         if not isinstance(other, Node):
             return NotImplemented
         return (self._spans, self._row, self.path) == (other._spans, other._row, other.path)

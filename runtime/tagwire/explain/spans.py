@@ -79,7 +79,7 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span of this kind. `step` is its index if it is an array element."""
+        """Return the path of a span of this kind inside its parent's path. `step` is the index of an array element."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
@@ -181,7 +181,7 @@ class Spans:
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """Return the number of the first row after this span and everything inside it."""
+        """Return the number of the first row after this span and after everything inside the span."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 

@@ -114,7 +114,7 @@ def _refusal(message: Message, version: int | None, reason: str) -> EncodeError:
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # only for type checkers, which include this package
+    from typing_extensions import TypeVar  # only type checkers run this, and they come with `typing_extensions`
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)

@@ -66,7 +66,7 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a header key for display: its name in KIP-82's first draft if it has one, or else the key itself."""
+    """Return a header key for display: its name in KIP-82's first draft, or the key itself if it has no name there."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

@@ -65,7 +65,7 @@ class Pairing(Generic[T]):
             return False
 
     def ask(self, connection: Hashable, frame: bytes, request: T) -> bool:
-        """Add a request; return whether it gets a response."""
+        """Add a request to those that wait, unless it gets no response. Return whether it gets one."""
         if self.is_silent(frame):
             return False
         self.wait(connection, frame, request)

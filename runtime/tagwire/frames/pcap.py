@@ -41,7 +41,7 @@ class NetworkFrame(NamedTuple):
 
 
 class NetworkGap(NamedTuple):
-    """Bytes that belong to no frame, in one direction of a connection."""
+    """Bytes of one direction of a connection that belong to no frame that could be found."""
 
     connection: str
     is_request: bool

@@ -150,7 +150,7 @@ class _Record:
         return self.body(cls, frame["version"], start)
 
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
-        """Read the prefix; return its fields and the offset of the body."""
+        """Read the record's prefix. Return the prefix's fields, and the offset at which the body begins."""
         if self.data is None:
             raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])

@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    from typing_extensions import TypedDict, TypeVar, Unpack  # only for type checkers, which include this package
+    # Only type checkers run this, and they come with `typing_extensions`.
+    from typing_extensions import TypedDict, TypeVar, Unpack
 
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound

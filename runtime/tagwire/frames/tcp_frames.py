@@ -26,7 +26,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes that belong to no frame, in one direction of a connection."""
+    """Bytes of one direction of a connection that belong to no frame that could be found."""
 
     missing: int
     """Bytes that no packet of the capture has."""
@@ -108,7 +108,7 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Remove one waiting request with the correlation ID of this response from the counts."""
+        """Note that the request with this response's correlation ID no longer waits."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -209,7 +209,7 @@ class DirectionFrames:
         self._reason = ""
 
     def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
-        """Yield the frames that these bytes complete, and any lost bytes before them."""
+        """Yield the frames that are complete with these bytes, and any lost bytes before them."""
         if not self._is_start:
             self._is_start = True
             if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):

@@ -240,7 +240,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield each group of versions that decode the bytes to equal values, with a trace in the highest of them."""
+        """Yield groups of versions that decode the bytes to equal values, each with a trace in its highest version."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

@@ -175,7 +175,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ compressed bytes
 
     def codec(self, packing: Compression, scopes: Scopes) -> str:
-        """Return the name of the codec that an earlier item selects, or `none`."""
+        """Return the name of the codec with which an item is compressed, given by an earlier item; or `none`."""
         return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
 
     @contextmanager
@@ -202,7 +202,7 @@ class FramedCursor(LayoutCursor):
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value of the field `name`, from the innermost struct in `scopes` that has it; 0 if none has it."""
+    """Return the value of the field `name` in the innermost struct of `scopes` that has such a field; 0 if none has."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]

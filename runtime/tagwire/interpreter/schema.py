@@ -117,7 +117,7 @@ class Schema:
         return encode(self.layout, value)
 
     def encoded_size(self, value: Mapping[str, Any]) -> int:
-        """Return the number of bytes that `encode` would return; raises the same errors."""
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         return encoded_size(self.layout, value)
 
     def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tagwire.layout import Union
 
 
 def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
-    """Return the names of a union's alternatives that are not null; `get` returns a field of the struct."""
+    """Return the names of a union's alternatives that are not null. `get` returns a field's value by name."""
     return [name for name in union.alternatives if get(name) is not None]
 
 
@@ -27,7 +27,7 @@ class Keys:
         self.first: dict[tuple[Any, ...], int] = {}
 
     def twin(self, index: int, element: Any) -> int | None:
-        """Return the index of an earlier element with the same key, or None. Remembers this element's key."""
+        """Return the index of an earlier element with the same key, or None. Records this element's key."""
         key = tuple([_field(element, name) for name in self.names])
         first = self.first.setdefault(key, index)
         return None if first == index else first

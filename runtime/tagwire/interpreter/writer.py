@@ -54,7 +54,7 @@ def encode(layout: Layout, value: Any) -> bytes:
 
 @without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
-    """Return the number of bytes that `encode` would return, without making them; raises the same errors."""
+    """Return the number of bytes that `encode` would return, without making them. Raises the errors of `encode`."""
     out = ByteCount()
     LayoutWriter(layout, ByteCount).message(value, out)
     return len(out)

@@ -163,7 +163,7 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """The number of bytes in the item named `of`, or, if `of` is "", in the rest of the struct.
+    """A length in bytes: of the item named `of`, or of everything after it in the struct if `of` is "".
 
     With `counts_itself`, the number also counts its own bytes.
     """
@@ -222,8 +222,8 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` names the allowed values of the group, starting with 0; others are rejected. Without names, every value is
-    allowed.
+    `values` has the names of the group's values 0, 1, 2 and so on. A value without a name is rejected, unless no value
+    has a name.
     """
 
     __slots__ = ("mask", "name", "values")

@@ -118,7 +118,10 @@ class Item(FrozenData):
 
 
 class Missing(FrozenData):
-    """A field that the class has, but this version doesn't. Encoding drops its value if `ignorable`, else rejects it.
+    """A field that the class has, but this version doesn't.
+
+    When encoding, its value is dropped if it is `ignorable`; otherwise, a value that is not the default raises
+    EncodeError.
 
     `cls` is the class of the struct if `default` is DEFAULT_STRUCT.
     """
@@ -140,7 +143,9 @@ class Missing(FrozenData):
 
 
 class TaggedSection(FrozenData):
-    """The tagged fields at the end of a struct (KIP-482): a count, then tag, size and data of each field, in tag order.
+    """The tagged fields at the end of a struct (KIP-482).
+
+    On the wire: a count, then tag, size and data of each field, in tag order.
 
     `unions` lists the groups of fields of which only one may be present.
     """
@@ -186,7 +191,10 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
 
 
 class StructLayout(FrozenData):
-    """The layout of a struct in one version. `cls` is the data class of its values, or None if they are dicts."""
+    """The layout of a struct in one version.
+
+    `cls` is the data class from which values are read and to which they are decoded; None for dicts.
+    """
 
     __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
 

@@ -58,7 +58,7 @@ def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[i
 
 
 class BatchSummary:
-    """The summary of a segment; after calls of `go_on`, the summary of several consecutive segments."""
+    """The summary of one segment or, after calls of `go_on`, of several consecutive segments."""
 
     def __init__(self) -> None:
         self.end: int | None = None

@@ -248,7 +248,10 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Read the batches of a file that begin before `end`. Yield each full array; other rows stay in `self.rows`."""
+        """Read the batches of a file that begin before `end`.
+
+        Yield each array that becomes full. The last rows, which don't fill an array, stay in `self.rows`.
+        """
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -320,7 +323,7 @@ class Pass:
 
 
 class _Window:
-    """The bytes of a file that the native loop reads next: at least one whole batch, usually many."""
+    """The bytes of a file that the native loop reads in its next call: at least one whole batch, usually many."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan

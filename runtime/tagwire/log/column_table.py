@@ -44,7 +44,11 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log. `value` is a function of a `Record`, or of a `RecordBatch` if its records share the value."""
+    """A column of a log.
+
+    `value` computes a row's value from the `Record`, or from the `RecordBatch` if all of the batch's records have the
+    same value.
+    """
 
     __slots__ = ("of_header", "source", "value")
 
@@ -203,7 +207,7 @@ def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, 
 
 
 def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
-    """Return a record's values for these columns, including the `shared` values of its batch.
+    """Return a record's values for the columns of `root`. `shared` has the values that all records of the batch share.
 
     Raises LogError for a number that does not fit its column.
     """

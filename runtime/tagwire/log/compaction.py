@@ -37,7 +37,7 @@ _DIGEST: Final = 16
 
 
 class LastOfKeys(Protocol):
-    """Decides whether a record is the last one with its key."""
+    """Decides for a record whether it is the last one with its key in the log."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
         """Return whether no later record has the key of the record at this offset."""
@@ -84,7 +84,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offsets of the last records of all keys, 8 bytes each. Requires that no two records have the same offset."""
+    """The offset of the last record of each key, without the key: 8 bytes. No two records may have the same offset."""
 
     __slots__ = ("_offsets",)
 
@@ -132,8 +132,8 @@ class CompactionError(TagwireError):
 class Compaction:
     """Compaction options. Times are in milliseconds; `now` counts from 1970.
 
-    `dirty_from` is the offset up to which the log is already compacted, or None if unknown. Keys of records below it
-    are not held in memory.
+    The log is already compacted up to the offset `dirty_from` (None if unknown). Keys of records below that offset are
+    not held in memory.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a batch by reading it several times, because it has too many records to hold them as objects."""
+        """Decide about a batch by reading it several times, because its records are too many to hold as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -290,7 +290,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the time until which tombstones and markers are kept; None if the format doesn't store it."""
+        """Return the time until which the batch's tombstones and marker are kept; None if the format can't store it."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

@@ -77,11 +77,11 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes one batch with the same producer, so that producer snapshots remain valid."""
+        """Whether every batch becomes one batch with the same producer, so that producer snapshots remain valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
-        """Return the format to which a batch is converted: the requested one, or else its own."""
+        """Return the format to which a batch is converted: the requested format or, by default, the batch's own."""
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
@@ -122,7 +122,7 @@ class Conversion:
 
 
 class ConvertReport(NamedTuple):
-    """The result of converting one segment: its size before and after, and the losses."""
+    """The result of converting one segment: sizes before and after the conversion, and what was lost."""
 
     file: Path | str
     """A path, or a URL as a string."""

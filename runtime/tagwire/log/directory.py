@@ -121,7 +121,7 @@ class LogDirectory:
 
     @property
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """For each log, the offset up to which it has been compacted."""
+        """For each log, the offset up to which the log cleaner has compacted it."""
         return self._offsets("cleaner-offset")
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:

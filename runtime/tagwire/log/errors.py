@@ -53,7 +53,7 @@ class LogError(DecodeError):
         """The other formats in which the bytes are valid."""
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
-        """Return a copy of the error that names other formats in which the bytes are valid."""
+        """Return a copy of the error whose message adds that the bytes are valid in the formats `names`."""
         made = LogError(
             *(self.file, self.rule),
             offset=self.offset,

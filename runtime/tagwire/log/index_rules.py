@@ -21,7 +21,10 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """The base class of index checks: it is given each batch of the segment, and collects one index file's problems."""
+    """The base class of index checks.
+
+    A check is given each batch of the segment in turn, and collects the problems of one index file.
+    """
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path

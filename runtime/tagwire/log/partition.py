@@ -30,7 +30,7 @@ _ATTEMPTS: Final = 3
 
 
 class Partition:
-    """A partition folder, or any other folder that contains segments. Raises LogPathError."""
+    """A partition folder, or any other folder that contains segments. Raises LogPathError if it can't be read."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -37,7 +37,7 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A batch to write, with the codec to use, the position of its first source batch, and the size of its sources."""
+    """A batch to write, with its codec, and the position and size of the source batches that it replaces."""
 
     position: int
     source_bytes: int
@@ -95,7 +95,9 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 
 
 class _Source:
-    """The remaining records of a source batch. Native code moves them if possible; otherwise they become objects.
+    """The records of a source batch that are not yet in a new batch.
+
+    If native code can't move them, they are read as objects.
 
     Raises LogError for records that can't be read.
     """
@@ -136,7 +138,7 @@ class _Source:
 
 
 class _Group:
-    """The records of one new batch, and the properties of its first source batch."""
+    """The records that will form one new batch, and the properties they share, from the first source batch."""
 
     def __init__(
         self,
@@ -302,7 +304,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """The losses of a field, such as `records[].headers[]`, for one reason: how many there are, and the first one."""
+    """The losses of one field, such as `records[].headers[]`, for one reason: their number and the first of them."""
 
     path: str
     reason: str

@@ -50,7 +50,7 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems of one file: the first 1000 for each rule, and the number of the others.
+    """The problems of one file. For each rule, the first 1000 problems are kept, and all others only counted.
 
     A file of 10 MB may have a million problems, and a list of all of them could take gigabytes.
     """
@@ -79,7 +79,10 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems. For each rule that has more, add one that gives the number of the others."""
+        """Return the kept problems.
+
+        If a rule has more problems than were kept, an additional problem says how many.
+        """
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

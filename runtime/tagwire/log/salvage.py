@@ -182,7 +182,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot if all of it is intact, because a part of it would be an incorrect state."""
+        """Copy a metadata snapshot, but only if all of it is intact: part of a snapshot would be a wrong state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -197,7 +197,7 @@ class _Salvage:
     def _leader_epochs(self, path: Path) -> None:
         """Copy the leader epoch checkpoint, or rebuild it from the batches if most of them contradict it.
 
-        The original is preferred, because it also lists epochs without batches.
+        A copy is better, because the original also lists epochs in which no batch was written.
         """
         if not path.is_file():
             return

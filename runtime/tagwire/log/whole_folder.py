@@ -117,7 +117,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     refuse_inside([target], sources)
     refuse_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # another process may have written it before this one got the lock
+        refuse_existing(target)  # another process may have created the target before this process got the lock
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:

@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal, dataclass_transform
 
-    from typing_extensions import TypeVar  # only for type checkers, which include this package
+    from typing_extensions import TypeVar  # only type checkers run this, and they come with `typing_extensions`
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
@@ -245,7 +245,7 @@ class Struct(Declarations):
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set one alternative of a union and unset the others. `chosen` is (name, value), or None to unset all."""
+        """Set one alternative of a union and set the others to null. `chosen` is (name, value); None sets none."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"
@@ -412,7 +412,7 @@ class Message(Struct, Generic[H]):
 
     @first_use(message_calls)
     def encoded_size(self, version: int) -> int:
-        """Return the number of bytes that `encode` would return, without encoding; raises the same errors."""
+        """Return the number of bytes that `encode` would return, without encoding. Raises the errors of `encode`."""
         return self.serializer(version).encoded_size(self)
 
     @first_use(message_calls)

@@ -68,7 +68,7 @@ def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Ca
 
 
 def _declaring(cls: type) -> type[Struct] | None:
-    """Return the class that declares the fields of `cls`: `cls` itself, or one of its bases."""
+    """Return the class that declares the fields of `cls`: either `cls` itself, or one of its base classes."""
     for base in cls.__mro__:
         members = vars(base)
         if "_declared" in members or isinstance(members.get("FIELDS"), tuple):

@@ -240,7 +240,11 @@ class _Reader:
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it: given in place of a struct, it may be a misplaced secret."""
+        """Describe a value of the wrong type.
+
+        Instead of a struct, a caller may have passed a secret, so the value is hidden if the struct has sensitive
+        fields.
+        """
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:

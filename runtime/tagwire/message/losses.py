@@ -92,7 +92,7 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
 
 
 class Projection(NamedTuple):
-    """A copy of a message that a version can represent, and the values that were lost."""
+    """A copy of a message that a given version can represent, and the values that the copy lacks."""
 
     message: Any
     losses: tuple[Loss, ...]
@@ -131,7 +131,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects the values it would drop or reject, and continues after them."""
+    """A writer that collects the values that it would drop or reject, instead of raising an error at the first one."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)

@@ -81,7 +81,7 @@ class RecordFormat(FormatStruct):
         return encode(self.layout(), self) if plan is None else plan.encode(self)
 
     def encoded_size(self) -> int:
-        """Return the number of bytes that `encode` would return; raises the same errors."""
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         from tagwire.interpreter.writer import encoded_size
 
         plan = self._native_plan()

@@ -87,7 +87,7 @@ class Register(IntEnum):
 
     @classmethod
     def is_closed(cls) -> bool:
-        """Whether fields with this enum reject numbers that are not its members."""
+        """Whether a field with this enum rejects numbers that the enum does not name."""
         return cls._closed
 
     @classmethod

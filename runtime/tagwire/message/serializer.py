@@ -40,7 +40,7 @@ def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
 
 
 class Serializer(Generic[M]):
-    """The serializer of one version of one message."""
+    """Base class of the serializers. Each subclass encodes and decodes one version of one message."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class Serializer(Generic[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        """Read the message at `pos` of `buf`; return it and its end. Bytes fields are slices of `raw`."""
+        """Read the message at `pos` of `buf`; return it and the position after it. Bytes fields are slices of `raw`."""
         raise NotImplementedError
 
     @staticmethod
@@ -78,7 +78,7 @@ class Serializer(Generic[M]):
 
     @classmethod
     def encoded_size(cls, message: M) -> int:
-        """Return the number of bytes that `encode` would return; raises the same errors."""
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         out = ByteCount()
         try:
             cls.write(message, cast(bytearray, out))

@@ -278,7 +278,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called with an error that Kafka's reader would ignore. Subclasses override this method to report it."""
+        """Handle an error that Kafka's reader would ignore. Subclasses override this method to report the error."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

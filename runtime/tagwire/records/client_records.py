@@ -248,7 +248,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the format from which the record was read; it decides the kind of headers if there are none."""
+        """`format` is the format from which the record was read. If there are no headers, it decides their kind."""
         values = {
             "topic": topic,
             "partition": partition,

@@ -38,7 +38,10 @@ CONTROL_TYPES: Final = {
 
 
 class ControlRecord:
-    """A decoded marker. `type` is its name or `unknown`; `message` is its decoded value, or None if unknown."""
+    """A decoded marker.
+
+    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value; None for an unknown type.
+    """
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 

@@ -21,7 +21,10 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """The position of a format's checksum and of the bytes that it covers, counted from the end of the length field."""
+    """The position of a format's checksum, and of the first byte that it covers.
+
+    Positions count from the end of the length field.
+    """
 
     algorithm: str
     at: int
@@ -63,7 +66,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The arguments for the native search for headers; None for a length that it does not support."""
+        """The arguments for the native search for batch headers; None if it does not support the length field."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
@@ -81,7 +84,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The type of the length if it is a varint, else None."""
+        """The type of the length field if it is a varint; None if it has a fixed width."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -166,7 +169,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the batch length, which counts the bytes that follow it."""
+    """Return whether an item is the length of the batch, counting the bytes after the length field."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

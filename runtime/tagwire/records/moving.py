@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not been moved yet. Native code has accepted all of them."""
+    """The records of a batch that have not yet been moved. All of them are valid, as native code has checked."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 

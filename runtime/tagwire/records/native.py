@@ -69,7 +69,7 @@ class Plans:
 
     @cached_property
     def quick(self) -> "Magic2 | None":
-        """The native functions that read or write a whole v2 batch in one call; None for other formats."""
+        """The native functions that read or write a whole v2 batch in one call; None for formats other than v2."""
         from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
@@ -228,7 +228,7 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # the engine wrote these bytes itself, so it can read them
+    return iter(())  # the engine has just written these bytes, so they need no check
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:

@@ -74,7 +74,7 @@ def naming_hint(names: Sequence[str]) -> str:
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the batch at `pos` in one of these formats."""
+    """Read the batch at `pos`, whose format is one of `formats`."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
@@ -92,7 +92,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """Read the batch at `pos` in the one candidate format in which it is valid."""
+    """Try all candidate formats for the batch at `pos`, and read it in the one format in which it is valid."""
     right, faults = [], []
     for each in candidates:
         try:

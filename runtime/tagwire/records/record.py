@@ -14,7 +14,7 @@ Headerset = tuple[Header, ...]
 
 
 class HeaderMap(tuple[Header, ...]):
-    """Headers from a mapping, which have no order yet. A builder sorts them as its format requires."""
+    """Headers given as a mapping. They have no order yet: a builder sorts them as its format requires."""
 
     __slots__ = ()
 

@@ -159,7 +159,10 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint of at most `size` bytes in its shortest form; return its value and the position after it."""
+    """Read a zigzag varint of at most `size` bytes, which must be as short as possible.
+
+    Return its value and the position after it.
+    """
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

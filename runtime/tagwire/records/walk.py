@@ -216,7 +216,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, which its header may store as a delta, or a message's timestamp."""
+    """Return a batch's highest timestamp, converted from a delta if the header stores one; or a message's timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

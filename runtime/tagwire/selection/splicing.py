@@ -191,7 +191,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ tagged fields
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """Copy the tagged fields of a struct, or write the whole section again if one of them changes."""
+        """Copy the tagged fields of a struct, or write all of them again if one of them changes."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}

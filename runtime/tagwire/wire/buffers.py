@@ -52,7 +52,7 @@ def _bytes_of(view: memoryview) -> bytes:
 
 # A sink that counts bytes instead of storing them.
 #
-# The size of a value is computed by encoding it into this sink, so it always equals the number of encoded bytes.
+# Encoding a value into this sink gives its size, which therefore always equals the number of encoded bytes.
 # If the value can't be encoded, computing its size raises the same error.
 
 

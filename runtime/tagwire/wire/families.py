@@ -190,7 +190,7 @@ class FloatingType(WireType):
 
 
 def _nan_of(text: str) -> float | None:
-    """Return the NaN with the bits in this hex string; None if they aren't a NaN."""
+    """Return the float whose bits are in this hex string; None if it is not a NaN."""
     from struct import unpack
 
     try:

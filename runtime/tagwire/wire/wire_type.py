@@ -49,7 +49,7 @@ class Deviation(ValueError):
 
 
 class WireType:
-    """A primitive type: its name in specs, its bytes, its values. Each family of types is a subclass."""
+    """A primitive type, with everything that depends on it: names in specs, bytes, values. Families are subclasses."""
 
     __slots__ = ("code", "high", "low", "name", "width")
 

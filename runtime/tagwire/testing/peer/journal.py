@@ -148,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback. Return its exception, or None, instead of raising it, so that the connection can continue."""
+    """Call a callback. Return the exception that it raises, or None, so that the connection can continue."""
     try:
         if callback is not None:
             callback(value)

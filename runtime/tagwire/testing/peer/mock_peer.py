@@ -91,7 +91,7 @@ class MockPeer:
         )
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
-        """Announce these versions of an API instead of those that have rules. "none" hides the API.
+        """Announce `versions` of an API, instead of the versions for which there are rules. "none" hides the API.
 
         Requests in other versions are rejected. Raises the same errors as `on`.
         """
@@ -225,7 +225,7 @@ class MockPeer:
     def assert_order(self, *expected: Message | type[Message]) -> None:
         """Assert that these messages, or requests of these classes, were received in this order.
 
-        Other requests may come in between. Raises AssertionError.
+        Other requests may come in between. Raises AssertionError if they were not.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
