@@ -158,7 +158,8 @@ def read(
 
     Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
     which the brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks
-    each closed connection. Raises MissingExtraError, and CaptureError, which names the file and the line.
+    each closed connection. Raises MissingExtraError if the extra `pcap` is needed, and CaptureError, with file and
+    line, for an invalid capture.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -174,7 +175,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response from JSON lines that already has an API key keeps it.
+    Requests must come before their responses. A response from JSON lines may already state its API key; that is kept.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:

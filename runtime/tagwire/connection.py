@@ -155,8 +155,8 @@ class Connection(_Side):
 
     `client_id` is written to every request header. `max_size` limits the size of received frames in bytes, and `limits`
     applies when they are decoded. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest),
-    its response sets `versions`, and later requests are sent in versions that the peer has. For a peer that does not
-    know that request, pass `versions`: its version ranges by API key.
+    its response sets `versions`, and later requests are sent in versions that the peer has. If the peer does not know
+    this request, pass the peer's version ranges by API key as `versions`.
     """
 
     def __init__(
@@ -199,9 +199,10 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        By default, the version is the highest common version that can represent the whole request; before the peer has
-        announced its versions, it is the highest stable version that can represent it. Raises NoCommonVersionError,
-        LossyVersionsError, EncodeError, UnusableConnectionError.
+        The default version is the highest common version that can represent the whole request or, before the peer has
+        announced its versions, the highest stable one that can. Raises NoCommonVersionError or LossyVersionsError if
+        there is no such version, EncodeError for an invalid value, and UnusableConnectionError after an unreadable
+        frame.
         """
         self.check()
         if version is None:
@@ -266,7 +267,7 @@ class Connection(_Side):
         yield Done(None)
 
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
-        """Yield the steps that send a request and end with its response (None if the request gets no response).
+        """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
         The default version is the highest that loses nothing. With `check`, a response with error codes raises
         AnswerError. With `retry`, a request whose errors are all retriable is sent again, with pauses of at most

@@ -101,8 +101,8 @@ def annotated_lines(
 def parse_annotated(text: str) -> bytes:
     """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError if there is no title line, a cell is not hex, or an offset does not equal the number of bytes
-    before it.
+    Raises AnnotationError if there is no line of column titles, if a cell is not hex, or if an offset is not the number
+    of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:

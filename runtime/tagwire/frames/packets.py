@@ -104,7 +104,7 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
         if not isinstance(tcp, dpkt.tcp.TCP):
             return None
     except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
-        return None  # the packet is not TCP over IP, or its headers are truncated
+        return None  # not TCP over IP, or a header is truncated
     family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
     source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))
     ends = f"{source}:{tcp.sport}", tcp.sport, f"{target}:{tcp.dport}", tcp.dport

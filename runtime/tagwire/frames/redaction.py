@@ -59,7 +59,7 @@ class Redaction:
         """Return a value of the same type without the sensitive content. Null stays null."""
         if value is None:
             return None
-        if isinstance(value, list):  # one value for each array element on the path
+        if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
             keeps = self._same_length and not field.unique  # emptied elements would be duplicates

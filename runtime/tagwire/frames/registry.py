@@ -117,8 +117,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        Doesn't check that the class has this version. Raises DecodeError for an unreadable frame, and for a package
-        whose request header does not begin with API key and version.
+        The class may not have this version. Raises DecodeError for an unreadable frame, and for a package whose request
+        header does not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -133,7 +133,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
-            header.decode_from(head, header.VERSIONS.lowest)  # raises the DecodeError for a frame that is too short
+            # Raises the DecodeError for a frame that is too short to contain a header.
+            header.decode_from(head, header.VERSIONS.lowest)
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:

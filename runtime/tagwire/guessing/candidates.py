@@ -111,8 +111,8 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The best candidate if it is beyond doubt, else None.
 
-        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than the next
-        best.
+        To be beyond doubt, a candidate must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY`
+        bits cheaper than the next candidate.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
@@ -203,7 +203,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # the library that computes the checksum is not installed
+            return  # record batches are skipped if the library for their checksum is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
         if (fault := seen[-1].error) is not None:

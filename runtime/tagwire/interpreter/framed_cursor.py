@@ -197,7 +197,8 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        self.buf, self.raw, self.end = outside  # not restored after an error, which reports the inner position
+        # After an error this is not undone: the position inside the decompressed bytes is reported.
+        self.buf, self.raw, self.end = outside
         self.pos, self.compressed_at = end, None
 
 

@@ -49,7 +49,7 @@ class ValueWalk:
         self.path.pop()  # not restored after an error, whose message needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that reads the fields of a struct: attributes of an object, or entries of a mapping."""
+        """Return a function that gets a field of a struct by its name: from an object's attributes or a mapping."""
         if struct.cls is not None:
             if struct.cls not in type(value).__mro__:  # an object of another class may have fields that would be lost
                 self.fail(

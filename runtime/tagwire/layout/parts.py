@@ -275,8 +275,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """Bytes compressed by a codec. The bit group `bits` of the item `field` gives its number; 0 means no compression.
 
-    The compressed bytes are either an array that fills its extent, or a value with its own length that contains a
-    sequence of structs of the same format.
+    The compressed bytes are either an array that fills its extent, or a value that has its own length and contains
+    messages of the same format.
     """
 
     __slots__ = ("bits", "field")

@@ -79,10 +79,7 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Return the entries of `meta.properties` or `partition.metadata`, as java.util.Properties reads them.
-
-    Raises LogError for a bad escape, and for a name without `=` or `:`, which Java accepts but brokers never write.
-    """
+    """Return the entries of a properties file (`meta.properties`, `partition.metadata`), as Java reads them."""
     found = {}
     for match in _PROPERTY_LINE.finditer(read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
         line = _CONTINUATION.sub("", match[0].lstrip(_BLANKS)) if match[1] else ""
@@ -126,7 +123,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     """
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
-    if not data:  # Kafka's CheckpointFile accepts an empty file
+    if not data:  # as in Kafka's CheckpointFile, an empty file has no entries and is valid
         return
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))

@@ -148,7 +148,7 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the files that remain valid after compaction up to the offset `end`, except segments and indexes.
+    """Copy the files, except segments and indexes, that stay valid after compaction up to the offset `end`.
 
     Of the producer snapshots below `end`, only those at the base offset of a segment are copied.
     """

@@ -148,8 +148,8 @@ def convert_partition(
 ) -> list[ConvertReport]:
     """Write a converted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since the last call. Raises LogError, EncodeError; LogPathError if
-    the folder exists or can't be written.
+    `tell` is called with the number of bytes read since the last call. Raises LogError for an invalid batch,
+    EncodeError for values that can't be represented, and LogPathError if the folder exists or can't be written.
     """
     return read_steadily(partition, lambda found: _converted(found, Path(target), conversion, tell))
 
@@ -278,7 +278,7 @@ def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producer
         sources.setdefault(target, []).append(folder)
     for target, found in sources.items():
         target.mkdir(parents=True, exist_ok=True)
-        with claimed(target / "checkpoints", waits=True):  # wait for other processes that write to the same target
+        with claimed(target / "checkpoints", waits=True):  # other processes may write to the same target; wait for them
             _copy_files(found, target, keeps_producers=keeps_producers)
 
 
@@ -316,6 +316,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # If the target also has logs from an earlier run, leave the clean-shutdown mark as that run left it.
+    # If the target has logs of an earlier run that are not among these, don't change that run's clean-shutdown mark.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -53,9 +53,10 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file. Raises LogPathError, or LogLimitError with `rule` if it exceeds `most` bytes.
+    """Return all bytes of a small file.
 
-    Brokers keep these files small. A large file may be an attack (a sparse file), or be a different kind of file.
+    Raises LogPathError if it can't be read, and LogLimitError with `rule` if it has more than `most` bytes. Brokers
+    keep these files small: a larger file is of another kind, or is an attack (a sparse file).
     """
     try:
         with FileIO(path) as file:  # a buffered file would allocate a larger buffer

@@ -57,7 +57,7 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the records of a segment in new batches of this size, in the same format, not yet compressed.
+    """Yield the records of a segment in new batches of this size. The batches keep their format and are not compressed.
 
     If the caller then converts the batches, `to` is the new format, in which sizes are measured. Raises LogError for
     records that can't be read.

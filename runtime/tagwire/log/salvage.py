@@ -127,7 +127,8 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            if not seen.is_whole:  # a record is invalid despite the right checksum; no consumer could read past it
+            # Although the checksum is right, a record is invalid, and no consumer could read past it.
+            if not seen.is_whole:
                 self._lost += batch.size
                 continue
             writer.append(seen)

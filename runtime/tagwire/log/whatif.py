@@ -117,7 +117,7 @@ class Measure:
 class WhatIf:
     """Measures logs, separately for each kind of batch. Raises FormatError for an unknown format.
 
-    The result of `conversion` is compared with each batch's current format, or with the format `against`.
+    Each batch is measured as converted by `conversion`, and in its current format or, if given, the format `against`.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

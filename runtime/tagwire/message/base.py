@@ -221,7 +221,7 @@ class Struct(Declarations):
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # The return type is a type variable, so that generated code can annotate the result as it needs.
+    # The return type is a type variable of its own: generated code thereby decides how the result is typed.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""

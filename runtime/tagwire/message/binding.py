@@ -38,7 +38,8 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for a class attribute until its first use.
 
-    `bind` sets the real attribute on the class and returns it. `call` is the pure-Python engine's method.
+    On that use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
+    with the pure-Python engine.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -187,7 +188,8 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods: another thread that creates a subclass reads it (`inherit_calls`).
+        # Set `_bound` before the methods, because a thread that creates a subclass meanwhile reads it
+        # (`inherit_calls`).
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

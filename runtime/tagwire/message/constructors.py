@@ -61,7 +61,7 @@ def constructor_of(cls: type[Struct]) -> Any:
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # To show source lines, tracebacks ask the loader of the function's module.
+    # Tracebacks get source lines from the loader of the function's module, so give the module this loader.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]

@@ -70,7 +70,7 @@ def native_engine() -> ModuleType | None:
     if wanted and wanted != "native":
         raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
     try:
-        # An import statement is faster than `import_module`, and this function is called often.
+        # This function is called often, and an import statement is faster than `import_module`.
         import tagwire._engine as native
     except ImportError as fault:
         if wanted:
@@ -98,7 +98,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message version, from the module next to the data class.
+    """Return the generated serializer class of a message version. It is in a module next to the data class's module.
 
     If there is none, return a serializer that works by layout.
     """

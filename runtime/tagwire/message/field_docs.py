@@ -89,7 +89,7 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
 
     for statement, after in zip(body, [*body[1:], None], strict=False):
         match statement, after:
-            case ast.If(), _:  # deprecated fields are properties in a block that only type checkers see
+            case ast.If(), _:  # a deprecated field is a property in an `if` block that only type checkers see
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring

@@ -57,7 +57,7 @@ _KINDS: Final = (
 def to_json(message: "Message", version: int, style: str = "lossless") -> dict[str, Any]:
     """Return the JSON form of `message` in a version; `style` is "lossless" or "kafka".
 
-    Raises EncodeError for a value that the version can't represent, UnsupportedVersionError for an unknown version.
+    Raises EncodeError for a value that the version can't represent, and UnsupportedVersionError for an unknown version.
     """
     layout = layout_of(type(message), version)
     is_lossless = is_lossless_style(style, layout)

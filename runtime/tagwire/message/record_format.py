@@ -101,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last, because another thread would use a preliminary None as the result
+            cls._plan = plan  # set last: in the meantime, another thread would take a preliminary None for the result
         return cls._plan

@@ -100,10 +100,10 @@ class Serializer(Generic[M]):
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
-                # `end` may be beyond the input: generated code does not check each string's length against it.
+                # `end` can lie beyond the input, because generated code does not check whether a string is complete.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
-                del message  # free its memory before the interpreter decodes the bytes again
+                del message  # free the message's memory before the interpreter decodes the bytes again
             except READ_FAULTS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)

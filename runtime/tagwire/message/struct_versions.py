@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class StructVersions:
     """Maps ranges of versions of a message or outer struct (the user) to versions of a shared struct.
 
-    The ranges ascend without gaps, and the last range has no end. The struct's versions ascend too, so each range of
-    struct versions corresponds to one range of user versions.
+    The user's ranges ascend without gaps, and the last of them is open (`N+`). The struct's versions ascend with them,
+    so consecutive struct versions belong to consecutive user versions.
     """
 
     __slots__ = ("ranges",)

@@ -313,7 +313,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # Keep the walk, so that iterating afterwards does not decompress the records again.
+        # Keep the walk: a caller that iterates after `len()` then doesn't decompress the records again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 

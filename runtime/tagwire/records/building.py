@@ -226,7 +226,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # the native collector can't be copied, but these objects can
+        _ = self.records  # make record objects: unlike the native collector, they can be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:

@@ -69,7 +69,7 @@ class _ClientRecord:
     def headers(self) -> Headers | IntHeaders:
         """The headers: a multimap with string keys, or a map with int keys.
 
-        If the record has no headers, `format` decides between them (by default, a multimap).
+        If the record has no headers, its `format` decides which of them is returned; without a format, a multimap.
         """
         return self._headers
 

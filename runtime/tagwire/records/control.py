@@ -84,7 +84,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     message = None
     known = registry
     if known is None:
-        with suppress(ImportError):  # without the messages package, values stay bytes
+        with suppress(ImportError):  # the messages package may be missing; values then stay bytes
             known = kafka_messages()
     name = CONTROL_TYPES.get(number, ("", ""))[1]
     if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:

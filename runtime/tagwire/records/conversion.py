@@ -28,7 +28,7 @@ _IGNORED: Final = "ignore_message_attributes"
 class RecordLoss:
     """A value that was lost in a conversion, because the other format can't represent it.
 
-    `path` is the path of the field (`records[3].headers[0].value`), `value` its value, and `reason` explains the loss.
+    `path` is the path of the field (`records[3].headers[0].value`), `value` the lost value, and `reason` the cause.
     """
 
     __slots__ = ("path", "reason", "value")

@@ -256,7 +256,8 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        found = _formats.setdefault(name, found)  # if several threads get here at once, all use the first object
+        # `setdefault`: if several threads get here at once, all of them use the first object.
+        found = _formats.setdefault(name, found)
     return found
 
 

@@ -139,7 +139,9 @@ class Headers:
 
 
 class IntHeaders(Mapping[int, bytes | None]):
-    """Headers with one value for each int32 key, ordered by key as an unsigned number. Lookups accept unsigned keys.
+    """Headers with one value for each int32 key.
+
+    They are ordered by key, compared as an unsigned number. Lookups accept a key as a signed or an unsigned number.
 
     The object is immutable. To change the headers of a record, use `ProducerRecord.set_header`.
     """

@@ -153,6 +153,6 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
 def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
     for step in way:
-        assert owner is not None  # only the last step of a path may lead to a value without fields
+        assert owner is not None  # only a path's last step may lead to a value that has no fields
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
     return owner if way else None

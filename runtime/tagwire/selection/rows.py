@@ -24,7 +24,7 @@ class _Drop:
         return "tagwire.DROP"
 
     def __reduce__(self) -> str:
-        return "DROP"  # unpickle as this module's DROP, because it is compared with `is`
+        return "DROP"  # DROP is compared with `is`, so unpickling must return this module's object
 
 
 DROP: Final = _Drop()

@@ -110,9 +110,9 @@ class Selection:
         """Return `data` with new values for the selected fields.
 
         `function(*row)` returns a row's new values (one value, or a tuple if there are several paths), or
-        `tagwire.DROP` to remove the row's element. `append` has rows to add at the end of the array: each is an
-        element, or the values for a new element. All other fields are copied byte for byte, including unknown tagged
-        fields; lengths and counts are adapted.
+        `tagwire.DROP` to remove the row's element. `append` lists rows to add at the end of the array. Each is either
+        an element object or the row's values, from which a new element is made. All other fields, even unknown tagged
+        fields, are copied byte for byte. Lengths and counts are adjusted.
 
         Raises the errors of `read`, and EncodeError for a value that the version can't represent. A new value for a
         field that the version does not have raises EncodeError, or is ignored if the field is `ignorable`.

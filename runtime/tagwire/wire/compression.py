@@ -107,7 +107,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # not imported in each call, which would be slow for small batches
+        if library is None:  # cached, because an import in each call would be slow for small batches
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:

@@ -47,7 +47,7 @@ BOOLEANS: Final = (False, True)
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
 """Bytes by boolean; any other value raises KeyError."""
 
-# A UUID's attributes can't be assigned, so set its slots: this takes a third of the constructor's time.
+# The attributes of a UUID are read-only, so set its slots directly. This takes a third of the constructor's time.
 _set_int = cast(Any, UUID).int.__set__
 _set_is_safe = cast(Any, UUID).is_safe.__set__
 _UNKNOWN_SAFETY = SafeUUID.unknown
@@ -197,7 +197,7 @@ Binary = bytes | bytearray | memoryview
 
 def binary(value: Binary) -> Binary:
     """Return `value` in a form whose `len()` is its number of bytes. Raises TypeError if it is not bytes-like."""
-    # Needed because `bytearray +=` accepts any iterable of ints, and `len()` of a memoryview counts items, not bytes.
+    # `bytearray +=` would also accept a list of ints, and `len()` of a memoryview counts items instead of bytes.
     return value if type(value) is bytes else memoryview(value).cast("B")
 
 

@@ -60,7 +60,8 @@ class Rule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: there is no fault {unknown[0]!r}; expected one of {known}")
-        with_faults(None, faults)  # report invalid faults now, because an answer function runs later
+        # Report invalid faults at once: an answer function would report them only when a request arrives.
+        with_faults(None, faults)
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]
