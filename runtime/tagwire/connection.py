@@ -219,7 +219,8 @@ class Connection(_Side):
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
         Bytes that can't be read make the connection unusable: this call still returns the responses before them and
-        sets `error`, and the next call raises UnusableConnectionError. The end of the stream has the same effect.
+        sets `error`, and the next call raises UnusableConnectionError. The end of the stream makes the connection
+        unusable in the same way.
         """
         found = self._receive(data)
         if not data:
@@ -239,7 +240,9 @@ class Connection(_Side):
         return self.error
 
     def handshake(self) -> bytes | None:
-        """Return the bytes of the request for the peer's versions; None if they are known or can't be requested.
+        """Return the bytes of a request for the peer's versions.
+
+        Return None if the versions are known, or if the protocol has no such request.
 
         Call this method again after each response: a peer that does not support the request's version answers with the
         versions that it supports.
@@ -307,7 +310,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Don't keep the response alive in `self.sent` until the next request.
+        # Otherwise `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -325,7 +328,7 @@ class Connection(_Side):
         if usual >= 0:
             try:
                 return usual, self._encoded(request, usual)
-            except EncodeError:  # for example, null in a field that is not nullable in this version
+            except EncodeError:  # this version can't represent a value, such as null in a field that is not nullable
                 pass
         version = best_version(request, self._peer_versions(cls))
         return version, self._encoded(request, version)
@@ -393,8 +396,8 @@ class ServerConnection(_Side):
     ) -> bytes:
         """Return the bytes of a response, including frame size and header. By default, it has the request's version.
 
-        Header fields that the request's header also has, such as the correlation ID, are copied from it. Values for the
-        other header fields are given in `header`.
+        Header fields that the request's header also has, such as the correlation ID, are copied from the request.
+        `header` gives values for all other header fields.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

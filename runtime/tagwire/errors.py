@@ -91,7 +91,7 @@ class DecodeError(TagwireError):
     """Raised if bytes do not match the layout.
 
     `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message itself), `offset` is the byte position
-    in the input. `found` and `expected` describe what is there and what should be.
+    in the input. `found` describes what is at that position, and `expected` what should be there.
     """
 
     def __init__(

@@ -157,7 +157,7 @@ class _Walk:
         """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # the field's first byte was already invalid, so there is nothing to show
+            return  # the field's first byte is invalid, so nothing of the field was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has its parent's path

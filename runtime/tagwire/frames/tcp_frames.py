@@ -79,7 +79,7 @@ class RequestHeaders:
 class ResponseHeaders:
     """Recognizes the start of a response: a size, then the correlation ID of a request without a response.
 
-    If the capture has no requests of the connection, correlation IDs must ascend instead.
+    If the capture has no requests of the connection, successive responses must have ascending correlation IDs instead.
     """
 
     width: Final = 8

@@ -100,7 +100,10 @@ def _error_code(value: int, name_of: NameOf) -> float:
 
 
 def _integer(value: int) -> float:
-    """Return the cost of an integer: the length of its Elias delta code. -1 is cheap; other negatives cost more."""
+    """Return the cost of an integer in bits: the length of its Elias delta code.
+
+    -1 is cheap, because protocols often use it; other negative numbers cost more.
+    """
     if value == -1:
         return 3.0
     bits = (abs(value) + 1).bit_length() - 1

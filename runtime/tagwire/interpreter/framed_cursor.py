@@ -105,7 +105,8 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            if self.recorder is not None and value is not None:  # the nested messages are read only to trace them
+            # Nested messages are read here only for the trace. Otherwise, they stay bytes.
+            if self.recorder is not None and value is not None:
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)

@@ -51,7 +51,8 @@ class ValueWalk:
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a field of a struct by its name: from an object's attributes or a mapping."""
         if struct.cls is not None:
-            if struct.cls not in type(value).__mro__:  # an object of another class may have fields that would be lost
+            # An object of another class may have more fields, whose values encoding would silently lose.
+            if struct.cls not in type(value).__mro__:
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
                 )

@@ -138,7 +138,7 @@ class LayoutWriter(ValueWalk):
         from tagwire.wire.compression import pack
 
         data = bytearray()
-        # Even a writer that only counts bytes must compress them to know the compressed size.
+        # Even a writer that only counts bytes must compress the data to find out how many bytes result.
         sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink
@@ -187,7 +187,8 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        self.fail(reason)  # not in the handler: the caught exception may contain a secret, and would become the context
+        # Not in the `except` block: the caught exception may contain a secret, and would become the error's context.
+        self.fail(reason)
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -240,7 +241,8 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        # Copy, so that the count stays correct if another thread changes a list, or if a subclass has a wrong `len`.
+        # Copy the elements, so that the count is right even if another thread changes the list, or a subclass has a
+        # wrong `len`.
         elements = tuple(value)
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):

@@ -94,7 +94,7 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            # Don't repeat the name of the length encoding if array and elements share it.
+            # If array and elements have the same length encoding, don't repeat its name.
             element = element.removeprefix(f"{self.length.name} ")
         return _text(self, f"[]{element}")
 

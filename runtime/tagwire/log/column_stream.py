@@ -308,7 +308,7 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip the invalid bytes at the current position: a batch with invalid records, or bytes that aren't a batch.
+        """Skip what is invalid at the current position: a batch with invalid records, or bytes that aren't a batch.
 
         Returns the skipped range, and the batch if there is one.
         """

@@ -336,7 +336,7 @@ class Judge:
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
         """Return an empty batch if it must preserve a producer's last sequence number or the log's last offset.
 
-        Otherwise return None. A format without empty batches keeps the last of `records` instead.
+        Otherwise return None. If the format has no empty batches, return a batch with the last of `records` instead.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):

@@ -59,7 +59,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     keep these files small: a larger file is of another kind, or is an attack (a sparse file).
     """
     try:
-        with FileIO(path) as file:  # a buffered file would allocate a larger buffer
+        with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory
             size = file.seek(0, SEEK_END)
             data = pread(file, size, 0) if size <= most else None
     except OSError as error:

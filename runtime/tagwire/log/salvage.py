@@ -236,7 +236,7 @@ def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
 def ascending(spans: list[_Span]) -> list[_Span]:
     """Return the longest subsequence of spans with ascending offsets.
 
-    The algorithm tracks, for each length, the subsequence that ends with the lowest offset.
+    For each length, the algorithm keeps the subsequence of that length that ends with the lowest offset.
     """
     lasts: list[int] = []
     ends: list[int] = []

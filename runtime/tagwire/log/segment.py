@@ -121,8 +121,8 @@ class Segment:
     def position_of(self, scan: Scan, offset: int) -> int:
         """Return the position of the first batch that contains `offset` or a higher offset.
 
-        A wrong index must not hide records. So its position is used only if a whole batch begins there, and if that
-        batch's base offset is not above `offset`.
+        A wrong index must not hide records. So the index is trusted only if a whole batch begins at the position that
+        it gives, with a base offset that is not above `offset`.
         """
         start = 0
         try:

@@ -129,8 +129,8 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
     """Report a partition whose first records are missing, so that its state would be incomplete.
 
-    Records that were deleted on purpose are not missing: those below the log's start offset or, in the metadata log,
-    those before a snapshot.
+    Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
+    count as missing.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():

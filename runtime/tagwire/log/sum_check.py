@@ -102,7 +102,7 @@ class SumCheck:
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
         """Raise LogError if the checksum of the batch at `position` is wrong in each of its possible `formats`.
 
-        A format in which the batch's length is impossible is ignored, because reading the batch rejects it.
+        Formats in which the batch's length is impossible are ignored here: reading the batch rejects them.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]

@@ -95,7 +95,8 @@ def entry_at(
 ) -> Entry:
     """Decode a record as in `decode_entry`, but raise all errors as LogErrors for the batch at `position` in `file`.
 
-    Errors are not unusual: other releases of Kafka, and other programs, may write unknown records to these topics.
+    Such errors are normal: other releases of Kafka, and other programs, may write records of unknown types to these
+    topics.
     """
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)

@@ -53,7 +53,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # CPython 3.13's `inspect.signature` passes the class as the instance.
+        # In CPython 3.13, `inspect.signature` calls `__get__` with the class as the instance.
         made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(made), "__get__", None)
         return made if get is None else get(made, struct, cls)
@@ -118,7 +118,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # all threads must use the same table, because rows are compared by identity
+    with _binding:  # rows are compared by identity, so all threads must get the same table
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS

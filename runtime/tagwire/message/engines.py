@@ -42,8 +42,8 @@ class EngineError(TagwireError):
 class DisagreementError(TagwireError):
     """Raised if the native engine rejects input that the interpreter accepts.
 
-    This is a bug in tagwire, unless another thread modified the value while it was encoded. `layout` is the message's
-    layout.
+    The engines must agree, so this is a bug in tagwire, unless another thread modified the value during encoding.
+    `layout` is the message's layout.
     """
 
     def __init__(self, layout: Layout, what: str) -> None:

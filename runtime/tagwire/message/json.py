@@ -312,7 +312,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # not restored after an error, because its text may show the value
+        self.is_hidden = around  # after an error, this is not undone: the error's text may show the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:

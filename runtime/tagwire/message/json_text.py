@@ -98,9 +98,10 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
-    except ValueError:  # a number with more digits than Python's limit
+    except ValueError:  # Python limits the number of digits that it converts
         reason = "the JSON has a number of more digits than any field"
-    _refuse(cls, version, reason)  # not in the handlers: the caught exceptions contain the input
+    # Not in the `except` blocks: the caught exceptions contain the input, and would become the error's context.
+    _refuse(cls, version, reason)
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

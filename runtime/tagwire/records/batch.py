@@ -225,7 +225,7 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the records in bytes as they are stored, often compressed. The rest of `size` is the header.
 
-        An uncompressed message counts entirely as a record. In a wrapper, only the value counts as records.
+        For an uncompressed message, this is the size of the whole message; for a wrapper, the size of its value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])

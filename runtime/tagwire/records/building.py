@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # Methods are found faster without a `__dict__`, which matters because `append` is called for each record.
+    # Slots, because methods are found faster without a `__dict__`, and `append` is called for each record.
 
     def __init__(
         self,
@@ -389,7 +389,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting fails for invalid headers, for which the code below raises the exact error.
+        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)

@@ -224,7 +224,7 @@ def _is_findable(format: Format) -> bool:
 
 # Find formats by name. Generated formats are imported when they are first needed.
 #
-# To use a format of your own, pass its class, or register a name for it with `register`.
+# For a format of your own, pass its class, or first give it a name with `register`.
 
 _formats: Final[dict[str, Format]] = {}
 

@@ -189,7 +189,7 @@ def _layout_of(format: Format) -> Layout:
 
 # The header keys of KIP-82's first draft. An enum of header keys gives each key a codec for its values.
 #
-# The reserved keys are in a table of the proposal, which is loaded only when a header with an int key is set.
+# The proposal reserves some keys. Their table is loaded only when a header with an int key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:

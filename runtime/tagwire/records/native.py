@@ -202,7 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if the bytes depend on settings that may still change, or if they would not decode to equal records.
+    Returns None if native code can't encode the records before all settings of the batch are known, or if the bytes
+    would not decode to equal records.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

@@ -38,8 +38,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals; None if its records must be read one by one.
 
-    It is None without native code, with limits on records, for records whose fields differ from magic 2, and for
-    invalid records (reading them one by one finds the error).
+    That is so without native code, if there are limits on records, if their fields differ from those of magic 2, and if
+    a record is invalid: reading them one by one finds the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:

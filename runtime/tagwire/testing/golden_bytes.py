@@ -20,7 +20,7 @@ def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
     ignored. Raises AssertionError, which shows both byte strings and the meaning of each byte; EncodeError or
     UnsupportedVersionError if the version can't represent the message; and ValueError for invalid hex.
     """
-    __tracebackhide__ = True  # pytest then shows the line of the test, not of this module
+    __tracebackhide__ = True  # makes pytest show the failing line of the test instead of a line of this module
     data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))
     cls = type(message)
     encoded = message.encode(version)

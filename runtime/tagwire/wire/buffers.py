@@ -50,7 +50,7 @@ def _bytes_of(view: memoryview) -> bytes:
     return view.tobytes()
 
 
-# A sink that counts bytes instead of storing them.
+# A sink (the object that encoders append bytes to) that counts the bytes instead of storing them.
 #
 # Encoding a value into this sink gives its size, which therefore always equals the number of encoded bytes.
 # If the value can't be encoded, computing its size raises the same error.

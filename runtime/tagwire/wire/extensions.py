@@ -98,7 +98,7 @@ class TimeType(IntegerType):
             try:
                 moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
             except OverflowError:
-                return ""  # beyond the years that Python's datetime supports
+                return ""  # Python's `datetime` does not support this year
             return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{digits}Z"
         days, rest = divmod(seconds, 86400)
         clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"

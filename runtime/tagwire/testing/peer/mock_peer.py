@@ -195,8 +195,8 @@ class MockPeer:
     def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
         """Wait until `count` requests of a class were received, and return them.
 
-        Use this with a `running` peer. Raises AssertionError after `timeout` seconds, or immediately if the peer has a
-        problem.
+        Use this with a peer that runs in a thread (`running`). Raises AssertionError after `timeout` seconds, or
+        immediately if the peer has a problem.
         """
         __tracebackhide__ = True
         found = self.journal.wait(request, count, timeout)

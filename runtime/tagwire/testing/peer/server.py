@@ -39,7 +39,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        # In Python 3.11, asyncio's streams log an error if this callback is cancelled.
+        # Don't let the callback end as cancelled: in Python 3.11, asyncio's streams log that as an error.
         with suppress(asyncio.CancelledError):
             await _serve(peer, reader, writer)
         tasks.discard(task)
@@ -77,7 +77,8 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        # Abort: waiting for a client that doesn't read its answers could block the server forever.
+        # Abort the connection: closing it properly would wait, perhaps forever, for a client that doesn't read its
+        # answers.
         writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
