@@ -66,10 +66,9 @@ class Node:
 
     @property
     def value(self) -> Any:
-        """The value of a field; None for null. For other nodes, see below.
+        """The decoded value of a field; None for null.
 
-        For an array, it is the element count; for a tagged field's entry, the size in bytes; for a struct that is not
-        null, True.
+        The value of an array is its element count; of a tagged field's entry, its size in bytes; of a struct, True.
 
         After `open_records`, the value of a records field is the number of its batches.
         """

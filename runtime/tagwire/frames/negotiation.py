@@ -57,7 +57,7 @@ def negotiate(message: "type[Message] | Message", peer: Any) -> int:
 
 
 def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
-    """Return the version that `negotiate` chooses. `theirs` is the peer's version range for this API."""
+    """Return the version that `negotiate` chooses if the peer has the versions `theirs` of this API."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs

@@ -27,10 +27,7 @@ T = TypeVar("T")
 
 
 class Pairing(Generic[T]):
-    """Requests that wait for their responses. Any object can represent a request.
-
-    If more than `limit` requests wait, the oldest are dropped, so their responses won't match any request.
-    """
+    """The requests that wait for their responses. Callers may use any object to represent a request."""
 
     def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
         self.has_ids = has_leading_ids(registry)

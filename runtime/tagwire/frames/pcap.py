@@ -60,7 +60,7 @@ class NetworkGap(NamedTuple):
 
 
 class _Direction:
-    """Puts the TCP segments of one direction of a connection in order, and returns their frames."""
+    """One direction of a connection: puts its TCP segments in order and finds the frames in them."""
 
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
         """`start` is the sequence number of the direction's first byte; None if the capture lacks the SYN packet."""

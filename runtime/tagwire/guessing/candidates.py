@@ -187,7 +187,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Yield every message that, read without a header, decodes to the last byte."""
+        """Yield every message that decodes to the last byte if the input is read as a body without a header."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:

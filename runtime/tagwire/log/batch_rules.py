@@ -166,7 +166,7 @@ def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """Report zeros between `end`, where a segment's batches end, and `size`. Only the last segment may have them."""
+    """Report zeros between `end`, where the batches of a file end, and `size`. Only the last segment may have them."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 

@@ -181,7 +181,7 @@ Judged = list[tuple[Record, str]]
 
 
 class Verdict(NamedTuple):
-    """The decision about one batch: what to write, and why."""
+    """The decision about one batch: the batch to write in its place, and the reasons."""
 
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
@@ -196,7 +196,10 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Decides which records to keep, batch by batch in log order. With `tells`, each `Verdict` lists its records."""
+    """Decides which records to keep.
+
+    Batches must be passed in log order. With `tells`, each `Verdict` lists its records.
+    """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction

@@ -92,7 +92,7 @@ _COMMIT: Final = "commit"
 
 
 class Kept(NamedTuple):
-    """The current value of a key: the last record with that key."""
+    """The last record with a key, which is the key's current value."""
 
     offset: int
     """The offset of the record."""
@@ -132,7 +132,7 @@ class KeyedState:
             self.add(kept.offset, kept.entry)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the last entry of each key."""
+        """Yield the entry that currently applies for each key."""
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:

@@ -220,7 +220,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # V0 and v1 batches have no offsets of their own: each message has its offset.
+        # Batches of v0 and v1 have no offsets of their own: each message has its offset.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         # Stay compressed: an uncompressed message would lose the producer's timestamp.

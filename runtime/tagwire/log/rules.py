@@ -75,7 +75,7 @@ class Problems:
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Keep a problem that `has_room` has already counted."""
+        """Keep a problem. `has_room` has already counted it, and returned true."""
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:

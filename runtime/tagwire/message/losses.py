@@ -66,7 +66,7 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that represent `message` without loss or error, perhaps `NONE`; for a class, all versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # There is normally one such range, because fields, nullability and flexibility have version ranges.
+    # These versions normally form one range, because fields, nullability and flexibility have version ranges.
     # Only a null default in a field that is not nullable can cause two ranges. If so, use the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):

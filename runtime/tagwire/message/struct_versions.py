@@ -36,7 +36,7 @@ class StructVersions:
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the user's versions that contain one of these versions of the struct. An open range stays open."""
+        """Return the range of the user's versions whose struct version is in `versions`; `NONE` if there are none."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 

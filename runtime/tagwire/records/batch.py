@@ -235,7 +235,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """A wrapper's first and last offset. In formats with batches, both are the base offset."""
+        """The first and last offset in a wrapper. In formats with batches, both values are the batch's base offset."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds

@@ -294,7 +294,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the lowest and highest value that a field can hold. For a missing field, return the range of int64."""
+    """Return the lowest and highest value of a field. If the format lacks the field, return the range of int64."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

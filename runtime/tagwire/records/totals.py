@@ -31,7 +31,7 @@ class Totals(NamedTuple):
     """Whether each offset is above the previous one."""
 
     def has_offsets_in(self, first: int, last: int) -> bool:
-        """Return whether the offsets ascend and are all between `first` and `last`, inclusive."""
+        """Return whether the offsets ascend and are all between `first` and `last`, both included."""
         return self.records == 0 or (self.ascends and first <= self.first_offset and self.last_offset <= last)
 
 
