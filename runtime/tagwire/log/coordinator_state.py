@@ -38,7 +38,7 @@ class SharePartition:
         self.version = snapshot.version
 
     def update(self, update: Any) -> None:
-        """Apply an update. A field with the value -1 is unchanged."""
+        """Apply an update to the state. Fields of the update with the value -1 change nothing."""
         changes = {
             name: getattr(update, name)
             for name in ("leader_epoch", "start_offset", "delivery_complete_count")

@@ -192,8 +192,8 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 def partial_from_json(cls: type[M], obj: Any) -> M:
     """Make a message from JSON of no particular version. Missing fields get their defaults.
 
-    Doesn't check that any version can represent the message; `encode` does. Raises EncodeError, with the field's path,
-    for invalid values.
+    The message may have values that no version can represent; `encode` detects them. Raises EncodeError, with the
+    field's path, for invalid values.
     """
     return _read(cls, obj, None)
 

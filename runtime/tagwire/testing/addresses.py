@@ -15,7 +15,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
-    """Raise `error` if other machines can reach the host, unless `allow_remote` is set."""
+    """Raise `error` if other machines can reach a server on this host address, unless `allow_remote` is set."""
     is_loopback = host == "localhost"
     with suppress(ValueError):
         is_loopback = is_loopback or ipaddress.ip_address(host).is_loopback
