@@ -218,7 +218,7 @@ class _Work:
     # ------------------------------------------------------------ partial readings
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the most likely partial decodings. Called only if no message decodes to the last byte."""
+        """Yield the likeliest messages that decode only in part. Called if no message decodes to the last byte."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message

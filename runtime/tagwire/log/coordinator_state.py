@@ -151,7 +151,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Return the groups by id, each with `offsets`, `pendingOffsets` (of open transactions), and its other records."""
+    """Return the groups by id. Each has `offsets`, `pendingOffsets` (of open transactions), and its other records."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
