@@ -24,8 +24,8 @@ def given_name(text: str) -> str:
 def note_terminal() -> None:
     """If standard input is a terminal, print that the command waits for it, unless --quiet is given."""
     is_quiet = click.get_current_context().find_root().params.get("quiet")
-    if sys.stdin is not None and sys.stdin.isatty() and not is_quiet:
-        click.echo("Reading from the terminal; press Ctrl-D at the end.", err=True)
+    if None not in (sys.stdin, sys.stderr) and sys.stdin.isatty() and not is_quiet:
+        sys.stderr.write("Reading from the terminal; press Ctrl-D at the end.\n")
 
 
 class UnreadableFileError(TagwireError):

@@ -39,7 +39,8 @@ def test_text_equals_the_command_line_output(name: str) -> None:
     words, data, question = QUESTIONS[name]
     printed = tagwire_result("explain", "--input", "hex", *words, stdin=data.hex()).stdout
     found = ask("explain", text=data.hex(), **question)
-    assert found["text"] == printed.replace(" --input hex", "")
+    if name != "nothing":  # the command rejects empty input before it prints anything
+        assert found["text"] == printed.replace(" --input hex", "")
     assert found["hex"] == data.hex() and bool(found["fault"]) == (name in ("cut", "nothing"))
 
 
