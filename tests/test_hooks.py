@@ -1,7 +1,8 @@
-"""Run the commit hooks by pre-commit in a separate git repository.
+"""Run the commit hooks through pre-commit in a separate git repository.
 
 pre-commit would install hooks of `language: python` from a package index. To avoid network access, the tests run the
-same entries as `language: system` with this environment's `tagwire`. Everything else is as users get it.
+same entries as `language: system` with this environment's `tagwire`. In all other respects, the hooks run as they do
+for users.
 """
 
 import os

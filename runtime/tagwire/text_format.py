@@ -24,7 +24,7 @@ def a_kind(kind: str) -> str:
 def shown(value: object) -> str:
     """Return a value as text of about 60 characters or less.
 
-    Strings are quoted. For bytes, the text consists of their number and the first few of them.
+    Strings are quoted. Bytes are shown as a count followed by the first few bytes.
     """
     if value is None or isinstance(value, bool | float):
         return repr(value)

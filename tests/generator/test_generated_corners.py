@@ -34,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return a message spec with every kind of field that this type allows."""
+    """Return a message spec of the given type, with every kind of field that the type allows."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},

@@ -102,7 +102,7 @@ def file_hint(words: Sequence[str]) -> str:
 
 
 def log_file_kind(file: str, data: bytes) -> str:
-    """Return which file of a log this is, by its name or, for a segment, by its first batch; "" for none."""
+    """Return the kind of a log's file, judged by its name or, for a segment, its first batch; "" for other files."""
     name = log_file(Path(file))
     if name is not None and name.kind in LOG_FILES:
         return LOG_FILES[name.kind]

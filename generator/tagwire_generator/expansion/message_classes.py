@@ -51,7 +51,7 @@ def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Stru
 
 
 def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
-    """Return the attributes whose values together must be unique in an array; empty without such a rule."""
+    """Return the attributes whose combined values must be unique in an array; empty if the spec has no such rule."""
     if not field.unique or field.struct is None:
         return ()
     return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))

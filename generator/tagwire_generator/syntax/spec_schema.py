@@ -53,7 +53,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """The attributes of jsonschema's errors that this module uses, because the library's own types are too loose."""
+    """Types for the attributes of jsonschema's errors that this module uses. The library's own types are too loose."""
 
     validator: str
     validator_value: Any

@@ -92,7 +92,9 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError if an abort marker's transaction is in the log but not in its index. Raises LogError.
+    """Raise PipelineError if the log contains an abort marker's transaction, but the transaction index does not.
+
+    Raises LogError if the log can't be read.
 
     A transaction without records in this partition isn't in the index either. Its marker is accepted, because it hides
     no records. `of_logs` caches the transactions found in each folder's batches.

@@ -103,7 +103,7 @@ class _FrameSelection:
             nonlocal new_head
             result = function(*self._merged(head, body))
             if result is DROP:
-                return DROP  # `rewrite` rejects this: the row stands for the whole frame, which can't be dropped
+                return DROP  # `rewrite` rejects this: the selected row is the whole frame, which can't be dropped
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))

@@ -163,9 +163,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """A length in bytes: of the item named `of`, or of everything after it in the struct if `of` is "".
+    """A length in bytes, either of the item named `of`, or of all later items of the struct if `of` is "".
 
-    With `counts_itself`, the number also counts its own bytes.
+    With `counts_itself`, the length includes the length field's own bytes.
     """
 
     __slots__ = ("code", "counts_itself", "of")

@@ -32,7 +32,7 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check the entries whose validity can be decided with the next batch, `seen`."""
+        """Take the next batch of the segment, `seen`, and check the index entries that it proves right or wrong."""
         raise NotImplementedError
 
     def end(self) -> None:

@@ -115,7 +115,7 @@ class SumCheck:
             refuse(self._file, "TWL105", position, found, "one of them")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
-        """Return whether the length and the checksum fit a batch of one of these formats at a position.
+        """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.
 
         `header` contains the bytes at that position. Returns a bool instead of raising an error, which would be slow:
         crafted bytes can make every position a candidate.

@@ -326,7 +326,7 @@ def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: P
 
 
 def test_log_compacted_by_a_broker_does_not_change(logs: Path, tmp_path: Path) -> None:
-    """Compacting a log again after Kafka's cleaner must change nothing, before any delete horizon expires."""
+    """Compacting a log that Kafka's cleaner compacted must change nothing, as long as no delete horizon has expired."""
     seen = 0
     for number, partition in enumerate(log.find_partitions(logs)):
         if "compact" not in partition.path.name or "lz4" in partition.path.name:

@@ -145,7 +145,7 @@ def test_commit_undone_by_another_process(
 
 
 def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the next reader completes the undo without an error. The writer never reported success."""
+    """Check that the next reader completes the undo without an error: the writer never reported success."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 

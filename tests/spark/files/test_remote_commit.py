@@ -474,7 +474,7 @@ def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
 
 
 def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
-    """Run a micro-batch as Spark does: write its tasks, then commit them with another writer."""
+    """Run a micro-batch as Spark does: write the output of its tasks, then commit it with a separate writer object."""
     monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
     target = log_target({"path": url, **bucket.options}, is_stream=True)
     staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]

@@ -86,7 +86,7 @@ class Listing(ABC):
 
     @abstractmethod
     def find_fault(self, entry: int) -> str:
-        """Return the error at which decoding an entry fails; "" if there is none."""
+        """Return the error message if decoding an entry fails, or "" if it succeeds."""
 
     @abstractmethod
     def test_of(self, term: Term) -> Test:

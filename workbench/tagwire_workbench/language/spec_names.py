@@ -111,7 +111,7 @@ class SpecNames:
     def declared(self, name: Name) -> Name | None:
         """Return the declaration of the field to which a name refers.
 
-        Fields of the same struct take precedence over fields of enclosing structs, and these over all other fields.
+        Fields of the same struct are searched first, then fields of enclosing structs, then all other fields.
         """
         if name in self.fields:
             return name

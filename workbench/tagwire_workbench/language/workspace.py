@@ -283,7 +283,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def lint_problems(
     findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """Convert findings to problems, without those that the settings disable or list as exceptions.
+    """Convert findings to problems, leaving out findings that the settings disable or list as exceptions.
 
     `text_of` returns a file's content.
     """

@@ -151,7 +151,9 @@ cdef class Choosing(Owner):
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Call `change(rows)`, which returns new rows and appended elements, and return `data` with these changes.
+        """Apply `change` to the rows of `data`, and return the changed data.
+
+        `change(rows)` returns the new rows, and the elements to append to arrays.
 
         Returns None if C can't write the changes, or can't read the rows. In the latter case, `change` is not called.
         """
