@@ -383,9 +383,9 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
-    folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")])
+    folder, there = (write(tmp_path / name, [one(0, b"a", b"v")]) for name in ("alpha-0", "beta-0"))
     with pytest.raises(log.LogPathError, match="already exists"):
-        compact_partition(log.Partition(folder), folder, Compaction(now=NOW))
+        compact_partition(log.Partition(folder), there, Compaction(now=NOW))
 
 
 def test_compacting_again_changes_nothing(tmp_path: Path) -> None:

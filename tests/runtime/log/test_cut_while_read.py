@@ -51,7 +51,7 @@ ways = {
     "spans": lambda: log.Segment(path).end_offset(),
     "stat": lambda: stat(log.Segment(path)),
     "whatif": lambda: WhatIf(Conversion("v3")).add(log.Segment(path), "t"),
-    "convert": lambda: convert_partition(log.Partition(path.parent), path.parent / "out", Conversion("v3")),
+    "convert": lambda: convert_partition(log.Partition(path.parent), path.parent.parent / "out", Conversion("v3")),
 }
 try:
     ways[way]()

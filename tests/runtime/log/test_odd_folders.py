@@ -106,9 +106,11 @@ def test_a_partition_without_segments_does_not_end_a_run_over_several(
 @pytest.mark.parametrize("far", [1 << 31, 1 << 40, -1])
 def test_offsets_far_from_the_name_are_rejected_with_their_place(far: int, tmp_path: Path) -> None:
     base, near = 100, batch(100)
-    (tmp_path / name(base)).write_bytes(near + batch(base + far))
+    folder = tmp_path / "alpha-0"
+    folder.mkdir()
+    (folder / name(base)).write_bytes(near + batch(base + far))
     with pytest.raises(log.LogError) as raised:
-        convert_partition(log.Partition(tmp_path), tmp_path / "out", Conversion("v3"))
+        convert_partition(log.Partition(folder), tmp_path / "out", Conversion("v3"))
     assert (raised.value.rule, raised.value.offset) == ("TWL109", len(near))
     assert not (tmp_path / "out").exists()
 
