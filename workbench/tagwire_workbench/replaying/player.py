@@ -133,8 +133,8 @@ def steps(
             continue
         if frame.is_request:
             pairing.ask(connection, frame.data, frame.data)
-        found = (frame.data, frame.time, request)
-        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, *found, unit=frame.unit)
+        step = Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
+        yield step._replace(unit=frame.unit)
 
 
 _READ_SIZE: Final = 1 << 16
