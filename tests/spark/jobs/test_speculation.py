@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
@@ -100,7 +100,7 @@ spark.stop()
 
 
 @contextmanager
-def started(log_file: Path, service: str, *arguments: str) -> Iterator[str]:
+def started(log_file: Path, service: str, *arguments: str) -> Generator[str]:
     """Run the master or a worker of a standalone cluster during the block, and yield the master's URL."""
     spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     command = [spark_class, f"org.apache.spark.deploy.{service}", *arguments, "--webui-port", "0"]
