@@ -89,13 +89,14 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         raise changed(text)
 
 
-def growing_state(data: FileBytes) -> FileState:
+def growing_state(data: FileBytes, end: int | None = None) -> FileState:
     """Return the state of a local file that may grow, with checksums of its first and last bytes.
 
-    Raises LogPathError.
+    Bytes after `end` are left out, because an unfinished batch may still be replaced. Raises LogPathError.
     """
     state = state_of_status(data.status())
-    return state._replace(ends=_ends(data, state.size))
+    size = state.size if end is None else min(state.size, end)
+    return state._replace(size=size, ends=_ends(data, size))
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:

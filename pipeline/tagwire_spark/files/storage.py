@@ -73,12 +73,15 @@ class Location:
         """Return the size and identity of a file below this location. Raises LogPathError if the file is missing."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
-    def growing_state_of(self, path: Path) -> FileState:
-        """Return the state of a file that may grow; a local file's state has checksums. Raises LogPathError."""
+    def growing_state_of(self, path: Path, end: int | None) -> FileState:
+        """Return the state of a file that may grow; a local file's state has checksums of the bytes up to `end`.
+
+        Raises LogPathError.
+        """
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
-            return growing_state(data)
+            return growing_state(data, end)
 
     def size_of(self, path: Path) -> int:
         """Return the size in bytes of a file below this location. Raises LogPathError if the file no longer exists."""

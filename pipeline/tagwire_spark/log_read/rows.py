@@ -36,8 +36,9 @@ from tagwire_spark.log_read.column_table import (
     record_names,
 )
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.replicas import folder_name
 from tagwire_spark.log_read.splits import Split
-from tagwire_spark.log_read.uncommitted import Transactions, check_abort
+from tagwire_spark.log_read.uncommitted import Transactions, check_abort, check_unfinished
 from tagwire_spark.worker import settle_worker
 
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
@@ -96,7 +97,10 @@ def rows_of_task(
                 yield from rows.of_split(number, *begun)
         except TagwireError as error:
             refused(_as_capture(error, split, query) or refusal(error, "MALFORMED_KAFKA_LOG"), split)
-    yield from rows.rest()
+    try:
+        yield from rows.rest()
+    except TagwireError as error:
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def _as_capture(error: TagwireError, split: Split, query: LogQuery) -> PipelineError | None:
@@ -133,6 +137,8 @@ class _Rows:
         self._has_indexed = any(split.transactions and split.transactions.indexed_to for split in splits)
         """Whether transactions come from indexes, which may be incomplete."""
         self._of_logs: dict[str, Transactions] = {}
+        self._begun: dict[str, tuple[Split, dict[int, int]]] = {}
+        """By partition folder: the last split, and an offset in the unfinished transaction of each producer."""
         needs = (need for name in self._names for need in self._columns[name].needs)
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
@@ -178,6 +184,10 @@ class _Rows:
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
+        for split, begun in self._begun.values():
+            if begun:
+                check_unfinished(split, self._query, begun)
+        self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
         """Convert arrays from the engine to a Spark batch of the requested rows. Yield it unless it is empty."""
@@ -289,8 +299,20 @@ class _Rows:
         for number, *header in zip(splits, *batch_headers, strict=True):
             known = self._splits[number].transactions
             found.append(known is None or not known.hides(*header))
+            if found[-1] and known is not None and header[0] < known.indexed_to:
+                self._follow(self._splits[number], *header)
         ends = pa.concat_arrays([ends, pa.array([batch.num_rows], pa.int32())])
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
+
+    def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
+        """Note the begun transactions of a read that ends before the log does, because their markers may be later."""
+        if is_transactional and offset < split.end_offset < NO_OFFSET:
+            _, begun = self._begun.get(folder_name(split.file), (split, {}))
+            if is_control:
+                begun.pop(producer_id, None)
+            else:
+                begun.setdefault(producer_id, offset)
+            self._begun[folder_name(split.file)] = split, begun
 
 
 class _SplitPass(Pass):

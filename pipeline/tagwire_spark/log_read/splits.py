@@ -288,7 +288,8 @@ def requested_segments(
             continue
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
-        state = location.growing_state_of(segment.path) if is_last else location.state_of(segment.path)
+        path = segment.path
+        state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
         size = state.size if segment.end is None else min(state.size, segment.end)
         whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, behind, segment.end)
         yield RequestedSegment(segment, whole)

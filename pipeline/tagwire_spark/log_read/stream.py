@@ -196,7 +196,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        elif self._waits(logs, starts):
+        # With read_committed, a stream may start within an open transaction.
+        logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
+        if self._target is None and self._waits(logs, starts):
             return start
         self._latest = spark_offset({key: log.end for key, log in logs.items()}, logs)
         ends = dict(starts)
@@ -329,7 +331,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        return Log(key, partition, first, max(first, offset), name, *identity(partition))
+        return Log(key, partition, first, max(first, offset), name, *identity(partition), max(first, end.offset))
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if records were deleted before the stream read them."""
@@ -342,7 +344,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 why = f"{name} is gone; its next offset would have been {start}"
             elif log.first > start:
                 why = f"{name} begins at offset {log.first}; offsets from {start} on were deleted before they were read"
-            elif log.end < max(start, (ends or {}).get(key, 0)):
+            elif log.log_end < start or log.end < (ends or {}).get(key, 0):
                 why = f"{name} now ends before offset {log.end}, but had later offsets"
             else:
                 continue

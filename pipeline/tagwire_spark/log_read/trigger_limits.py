@@ -37,6 +37,8 @@ class Log(NamedTuple):
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
     """Leader epochs with their first offsets. If the epoch of an offset has changed, the record was replaced."""
+    log_end: int = 0
+    """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the last record before an offset; None if the epochs don't show it."""

@@ -7,7 +7,7 @@ start of the log. A process reads these headers only once, unless that part of t
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
@@ -108,11 +108,38 @@ def check_abort(
             partition = location.partition(location.local)
             of_logs[folder] = transactions_of(partition, location, query, has_indexes=False)
     if any(each[0] == producer_id and each[2] == offset for each in of_logs[folder].aborted):
-        text = (
-            f"{split.file}: producer {producer_id} aborted a transaction at offset {offset}, which no .txnindex lists"
-        )
-        remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are scanned"
-        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; {remedy}.")
+        raise _unlisted(split.file, producer_id, offset)
+
+
+def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
+    """Reject transactions whose records a task returned, if an abort marker that no index lists follows the split.
+
+    `begun` contains an offset in the unfinished transaction of each producer. Raises PipelineError, LogError.
+    """
+    indexed_to = split.transactions.indexed_to if split.transactions else 0
+    with ExitStack() as stack:
+        location = folder_location(folder_name(split.file), stack, query.storage)
+        partition = location and location.partition(location.local)
+        permissive = query._replace(permissive=True)  # other tasks report damage, if it is in the requested range
+        for _, scan, headers in _headers(partition, min(begun.values()), permissive, None) if partition else ():
+            for row in headers.filter(headers.column("is_control")).to_pylist():
+                producer_id, offset = row["producer_id"], row["base_offset"]
+                if begun.get(producer_id, NO_OFFSET) > offset:
+                    continue
+                del begun[producer_id]
+                with suppress(DecodeError):
+                    if offset < indexed_to and any(
+                        control_record(each).type == "abort" for each in scan.batch(row["position"])
+                    ):
+                        raise _unlisted(scan.file, producer_id, offset)
+            if not begun or headers.column("last_offset")[-1].as_py() >= indexed_to:
+                return
+
+
+def _unlisted(file: str, producer_id: int, offset: int) -> PipelineError:
+    text = f"{file}: producer {producer_id} aborted a transaction at offset {offset}, which no .txnindex lists"
+    remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are scanned"
+    return PipelineError("MALFORMED_KAFKA_LOG", f"{text}; {remedy}.")
 
 
 def transactions_of(

@@ -116,6 +116,18 @@ def test_a_preallocated_segment_is_filled_and_cut(tmp_path: Path, rest: bytes) -
     assert [row["offset"] for each in reader.read(task) for row in each.to_pylist()] == [*range(5)]
 
 
+@pytest.mark.parametrize("torn", [batch(5)[:100], batch(5)[:100] + bytes(60), batch(5, 5, 90)[:100]])
+@pytest.mark.parametrize("of_stream", [True, False])
+def test_an_unfinished_batch_is_completed_or_replaced(tmp_path: Path, torn: bytes, of_stream: bool) -> None:
+    path = segment(tmp_path / "t-0", 0, batch(0), torn)
+    reader, read = stream(tmp_path), planned(tmp_path, partial="true")
+    [task] = reader.partitions({}, {"t": {"0": 5}})
+    path.write_bytes(batch(0) + batch(5))
+    os.utime(path, ns=(0, 0))
+    rows = [row["offset"] for each in reader.read(task) for row in each.to_pylist()] if of_stream else read()
+    assert rows == [*range(5)]
+
+
 def test_an_overwrite_while_it_is_read(tmp_path: Path) -> None:
     rows = [("t", 0, n, None, b"v") for n in range(20)]
     job(tmp_path, table(*rows[:10]))

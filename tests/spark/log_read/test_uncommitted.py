@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable
-from streamed_logs import rows, segment, stream
+from streamed_logs import rows, segment, stream, triggers
 from written_logs import arrow_rows
 
 from tagwire.records import Record, build
@@ -96,6 +96,22 @@ def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
         read(tmp_path)
 
 
+@pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "1"}, {"maxOffsetsPerTrigger": "1"}])
+def test_stream_that_starts_within_an_open_transaction(tmp_path: Path, options: dict[str, str]) -> None:
+    """Check that such a stream waits for the end of the transaction, instead of reporting a loss or going back."""
+    segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6))
+    reader = stream(tmp_path, startingOffsets='{"t": {"0": 4}}', **COMMITTED, **options)
+    start = reader.initialOffset()
+    assert start == {"t": {"0": 4}} and reader.latestOffset(start, reader.getDefaultReadLimit()) == start
+    reader.prepareForTriggerAvailableNow()
+    assert reader.latestOffset(start, reader.getDefaultReadLimit()) == start
+    segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6), marker(9, 1, COMMIT))
+    reader = stream(tmp_path, **COMMITTED, **options)
+    assert [row["offset"] for _, part in triggers(reader, start) for row in part] == [*range(4, 9)]
+    with pytest.raises(PipelineError, match="now ends before offset 10"):
+        reader.latestOffset({"t": {"0": 11}}, reader.getDefaultReadLimit())
+
+
 @pytest.mark.parametrize("zeros", [0, 400])
 def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
     whole = b"".join(transactions("v2"))
@@ -137,6 +153,35 @@ def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: s
     for each in (tmp_path / folder.name).glob("*.snapshot"):
         each.unlink()
     assert [*arrow_rows(tmp_path, **COMMITTED, level=level)] == expected
+
+
+@pytest.mark.parametrize("level", ["record", "batch"])
+@pytest.mark.parametrize("end", [{}, {"maxSplitBytes": "100"}])
+@pytest.mark.parametrize("key", [ABORT, COMMIT])
+def test_index_without_an_abort_after_the_end_of_the_read(
+    tmp_path: Path, key: bytes, end: dict[str, str], level: str
+) -> None:
+    """Check reads that end between a transaction's records and its abort marker, which the index does not list."""
+    segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6, 2))
+    segment(tmp_path / "t-0", 9, batch(9), marker(12, 2, COMMIT), marker(13, 1, key))
+    segment(tmp_path / "t-0", 14, batch(14))
+    # version 1, CRC-32C of the rest, no producers
+    (tmp_path / "t-0" / f"{14:020}.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
+    for offset in (1, 3, 6, 9, 12):
+        options = {"endingOffsets": f'{{"t": {{"0": {offset}}}}}', "level": level} | end
+
+        def read_to(options: dict[str, str] = options) -> list[Any]:
+            return [
+                row["baseOffset"] for each in arrow_rows(tmp_path, **COMMITTED, **options) for row in each.to_pylist()
+            ]
+
+        reader = stream(tmp_path, **COMMITTED, level=level, **end)
+        for call in (read_to, lambda offset=offset, reader=reader: rows(reader, {}, {"t": {"0": offset}})):
+            if key == COMMIT:
+                assert call()
+            else:
+                with pytest.raises(PipelineError, match=r"producer 1 aborted a transaction at offset 13, which no"):
+                    call()
 
 
 @pytest.fixture
