@@ -14,6 +14,7 @@ from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, 
 from tagwire.extras import MissingExtraError
 from tagwire.log import LogPathError
 from tagwire.log.errors import LogReadError
+from tagwire.log.errors import unreadable as unreadable_file
 from tagwire.text_format import encodable
 
 try:
@@ -84,10 +85,12 @@ class PipelineError(PySparkException, TagwireError):
         return PipelineError, (self.condition, self.text)
 
 
-def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """Convert a tagwire error to a PipelineError. `malformed` is the error condition for invalid bytes."""
+def refusal(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
+    """Convert a tagwire or system error to a PipelineError. `malformed` is the error condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
+    if isinstance(error, OSError):
+        error = unreadable_file(error.filename or "a file", error)
     condition = malformed
     if isinstance(error, LogReadError):
         return unreadable(f"{error}", error.errno)

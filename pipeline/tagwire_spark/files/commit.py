@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from tagwire.log.errors import LogReadError, is_file, is_folder
 from tagwire.log.file_bytes import FileBytes, open_file
-from tagwire_spark.errors import PipelineError, changed
+from tagwire_spark.errors import PipelineError, changed, refusal
 from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
 from tagwire_spark.files.file_state import FileState, check_file
 from tagwire_spark.files.local_commit import LocalFolder
@@ -286,5 +287,10 @@ def if_gone(error: PipelineError, file: str) -> PipelineError:
 
     If a local file's folder is missing as well, the worker probably lacks a mount, so the result is `error`.
     """
-    is_there = not is_remote(file) and (Path(file).exists() or not Path(file).parent.is_dir())
-    return error if error.condition != "KAFKA_LOG_NOT_FOUND" or is_there else changed(error.text.rstrip("."))
+    if error.condition != "KAFKA_LOG_NOT_FOUND":
+        return error
+    try:
+        is_there = not is_remote(file) and (is_file(file) or not is_folder(Path(file).parent))
+    except LogReadError as unread:
+        return refusal(unread)
+    return error if is_there else changed(error.text.rstrip("."))

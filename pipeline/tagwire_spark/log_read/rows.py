@@ -95,15 +95,15 @@ def rows_of_task(
         try:
             with begun_scan(split, query) as begun:
                 yield from rows.of_split(number, *begun)
-        except TagwireError as error:
+        except (OSError, TagwireError) as error:
             refused(_as_capture(error, split, query) or refusal(error, "MALFORMED_KAFKA_LOG"), split)
     try:
         yield from rows.rest()
-    except TagwireError as error:
+    except (OSError, TagwireError) as error:
         raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
 
-def _as_capture(error: TagwireError, split: Split, query: LogQuery) -> PipelineError | None:
+def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
     """Return the error to raise instead of `error` if the file is a capture; otherwise None."""
     if not isinstance(error, LogError) or split.start:
         return None

@@ -86,7 +86,7 @@ def plan(query: LogQuery) -> list[Split]:
             check_partitions_exist(
                 query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every)
             )
-        except TagwireError as error:
+        except (OSError, TagwireError) as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(without_replicas(wholes, query), query)
 
@@ -104,7 +104,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
                 settles = is_remote(path)
                 with settled_location(location) if settles else nullcontext(_folders(location)) as folders:
                     wholes += whole_splits(query, _requested(query, location, folders), location)
-        except TagwireError as error:
+        except (OSError, TagwireError) as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)
 

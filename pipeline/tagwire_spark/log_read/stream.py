@@ -27,7 +27,6 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
-from tagwire.log.errors import unreadable as unreadable_file
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
@@ -100,9 +99,7 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
                     raise
         try:
             return look(*args, **named)
-        except OSError as error:
-            raise refusal(unreadable_file(error.filename, error)) from None
-        except LogPathError as error:
+        except (OSError, LogPathError) as error:
             raise refusal(error) from None
 
     return looked
@@ -267,7 +264,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         wholes += _planned(query._replace(fails_on_loss=False), log.partition, location)
         except (OSError, TagwireError) as error:
             self._listing.clear()
-            raise refusal(error, "MALFORMED_KAFKA_LOG") if isinstance(error, TagwireError) else error from None
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
         chosen = [each for each in wholes if found[each.topic, each.partition].name == folder_name(each.file)]
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
@@ -377,7 +374,7 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
         try:
             location = folder_location(folder, stack, query.storage)
             segments = location.partition(location.local).segments if location else ()
-        except TagwireError:
+        except (OSError, TagwireError):
             return False
         first = segments[0].base_offset if segments else None
     return first is not None and first >= min(split.next_base, split.end_offset)

@@ -17,7 +17,7 @@ from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import Payload, batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError, LogPathError, is_folder
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
@@ -198,7 +198,7 @@ class LogColumns:
 
     def _listed(self) -> Partition | None:
         """Return the path as a Partition, or None if it is a segment file. Raises LogPathError if it is neither."""
-        if not self.path.is_dir():
+        if not is_folder(self.path):
             Segment(self.path)
             return None
         if not is_partition(self.path.absolute()):

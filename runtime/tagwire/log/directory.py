@@ -7,7 +7,7 @@ from typing import Final
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import TopicPartition, read_offsets, read_properties
-from tagwire.log.errors import LogPathError, unreadable
+from tagwire.log.errors import LogPathError, is_file, is_folder, unreadable
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Skip
@@ -84,7 +84,7 @@ class LogDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self.path.is_dir():
+        if not is_folder(self.path):
             raise LogPathError(f"{self.path}: there is no such folder")
 
     @property
@@ -97,7 +97,7 @@ class LogDirectory:
     def broker(self) -> dict[str, str]:
         """The entries of `meta.properties`, such as node.id and cluster.id; empty if the file does not exist."""
         path = self.path / "meta.properties"
-        return read_properties(path) if path.is_file() else {}
+        return read_properties(path) if is_file(path) else {}
 
     @property
     def was_stopped_cleanly(self) -> bool:
@@ -126,7 +126,7 @@ class LogDirectory:
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / _CHECKPOINT.format(name)
-        return read_offsets(path) if path.is_file() else {}
+        return read_offsets(path) if is_file(path) else {}
 
     def __repr__(self) -> str:
         return f"<log directory {self.path}>"
@@ -157,7 +157,7 @@ def read(
     """
     formats = format_set(format, only=only, strict=strict)
     where = Path(path)
-    if not where.is_dir():
+    if not is_folder(where):
         return Segment(where).batches(start_offset, formats, limits, partial=partial, skip=skip)
     if not is_partition(where.absolute()):
         raise LogPathError(f"{where}: no log segment found; give a segment, or the folder of a partition")

@@ -4,7 +4,10 @@ Invalid bytes raise a `DecodeError` whose offset counts from the start of the fi
 `tagwire.log.rules`).
 """
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
@@ -78,6 +81,25 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
     text = f"{path}: can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
+
+
+def is_file(path: str | Path) -> bool:
+    """Return whether there is such a file. Raises LogReadError if the system can't tell, unlike `Path.is_file`."""
+    return S_ISREG(_mode(path))
+
+
+def is_folder(path: str | Path) -> bool:
+    """Return whether there is such a folder. Raises LogReadError if the system can't tell, unlike `Path.is_dir`."""
+    return S_ISDIR(_mode(path))
+
+
+def _mode(path: str | Path) -> int:
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116 - a str or a Path
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return 0
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.errors import LogError, LogPathError, refuse, unreadable
+from tagwire.log.errors import LogError, LogPathError, is_file, refuse, unreadable
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.scan import Skip
@@ -193,7 +193,7 @@ class Partition:
         In tiered storage, each segment has such a checkpoint, and that of the last segment is used.
         """
         path = self.path / "leader-epoch-checkpoint"
-        if path.is_file():
+        if is_file(path):
             return read_leader_epochs(path)
         copies = {name.base_offset: copy for copy, name in self._named("leader_epoch_checkpoint")}
         return read_leader_epochs(copies[max(copies)]) if copies else []
@@ -205,7 +205,7 @@ class Partition:
         Raises LogError for an invalid file.
         """
         path = self.path / "partition.metadata"
-        text = read_properties(path).get("topic_id") if path.is_file() else self._topic_id
+        text = read_properties(path).get("topic_id") if is_file(path) else self._topic_id
         if not text:
             return None
         try:
@@ -274,7 +274,7 @@ class Partition:
         checkpoint.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
-        if self.topic is None or self.partition is None or not path.is_file():
+        if self.topic is None or self.partition is None or not is_file(path):
             return None
         return read_offsets(path).get(TopicPartition(self.topic, self.partition))
 
@@ -285,7 +285,7 @@ class Partition:
         Raises LogError for an invalid checkpoint.
         """
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
-        if self.topic is None or self.partition is None or not path.is_file():
+        if self.topic is None or self.partition is None or not is_file(path):
             return False
         return TopicPartition(self.topic, self.partition) in read_offsets(path)
 

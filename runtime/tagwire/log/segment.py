@@ -11,7 +11,7 @@ from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.damage import without_damage
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError, LogPathError, is_file
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.indexes import (
     AbortedTransaction,
@@ -38,7 +38,7 @@ class Segment:
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
         self.path = path if isinstance(path, Path) else Path(path)
         if name is None:
-            if not self.path.is_file():
+            if not is_file(self.path):
                 raise LogPathError(f"{self.path}: there is no such file")
             name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
@@ -149,7 +149,7 @@ class Segment:
             return None
         stem, _, suffix = self.path.name.partition(".log")
         path = self.path.with_name(f"{stem}.{kind}{suffix}")
-        return path if path.is_file() else None
+        return path if is_file(path) else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
         """Return the last `.index` entry at or below `offset` (by default, the last entry), or None.

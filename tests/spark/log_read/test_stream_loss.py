@@ -17,6 +17,8 @@ from tagwire_spark import PipelineError
 from tagwire_spark.files import storage
 from tagwire_spark.log_read import splits, trigger_limits
 from tagwire_spark.log_read import stream as log_stream
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
 
 
 def lose_the_first(root: Path) -> None:
@@ -143,6 +145,37 @@ def test_failed_read_is_not_taken_for_a_deletion(
     code = errno.errorcode[errno.ENOENT if begins_later and error == errno.ENOENT else error]
     with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*\(errno \d+, {code}\)"):
         list(reader.read(tasks[0]))
+
+
+@pytest.mark.parametrize(("step", "name"), [
+    ("plan", "t-0"), ("plan", ".log"), ("read", ".log"), ("read", ".index"),
+])  # fmt: skip
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE])
+def test_file_whose_status_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, step: str, name: str
+) -> None:
+    """Check errors of `stat`, which some methods of Path raise and others ignore. An index is never required."""
+    for base in (0, 5):
+        segment(tmp_path / "t-0", base, batch(base, 2), batch(base + 2, 3))
+    query = log_query({"path": str(tmp_path / "t-0"), "maxSplitBytes": "100"})
+    task, stat = splits.plan(query), os.stat
+
+    def fail(path: Any, *args: Any, **named: Any) -> os.stat_result:
+        if str(path).endswith(name):
+            raise OSError(error, os.strerror(error), str(path))
+        return stat(path, *args, **named)
+
+    def read() -> list[int]:
+        found = splits.plan(query) if step == "plan" else task
+        return [row["offset"] for part in rows_of_task(found, query, full_schema(query)) for row in part.to_pylist()]
+
+    monkeypatch.setattr(os, "stat", fail)
+    if name == ".index":
+        assert read() == [*range(10)]
+        return
+    monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: fail(tmp_path / name))
+    with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*{errno.errorcode[error]}\)"):
+        read()
 
 
 def test_a_driver_without_the_folders_fails(tmp_path: Path) -> None:
