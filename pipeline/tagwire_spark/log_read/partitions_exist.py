@@ -25,10 +25,12 @@ def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Ke
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {
-        option: {key for given in both if isinstance(given, dict) for key in given}
-        for option, both in {
-            "startingOffsets": (query.starts, query.start_times),
-            "endingOffsets": (query.ends, query.end_times),
+        option: {*given} if isinstance(given, dict) else set()
+        for option, given in {
+            "startingOffsets": query.starts,
+            "startingOffsetsByTimestamp": query.start_times,
+            "endingOffsets": query.ends,
+            "endingOffsetsByTimestamp": query.end_times,
         }.items()
     }
     seen_topics = {topic for topic, _ in seen}

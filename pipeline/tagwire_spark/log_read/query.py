@@ -165,6 +165,8 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
     if len(chosen) > 1:
         raise invalid(f"Options {' and '.join(chosen)} can't be combined; give one of them.")
+    if chosen and not read.text(chosen[0]).strip(" ,"):
+        raise invalid(f"Option {chosen[0]} is empty, so it selects no topic; without it, all topics are read.")
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
@@ -223,7 +225,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
     """Return the paths given to `load`. Raises PipelineError if no path was given."""
     if options.has("paths"):
         paths = options.json("paths")
-        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+        if not isinstance(paths, list) or not paths or not all(isinstance(each, str) for each in paths):
             raise invalid(f'Option paths: expected ["first", "second"], got {shown(paths)}.')
         return tuple(paths)
     if options.text("path"):
@@ -267,9 +269,10 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        # A string would also be iterable, but its characters aren't partition numbers.
-        if all(isinstance(partitions, list) for partitions in value.values()):
-            return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
+        if all(isinstance(partitions, list) for partitions in value.values()):  # a string could be iterated over too
+            pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
+            if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
+                return found
         raise TypeError
     except (AttributeError, TypeError):
         raise invalid(f'Option assign: expected {{"topic": [0, 1]}}, got {value!r}.') from None
@@ -287,7 +290,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']), _WORDS)
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
-            raise invalid(f"Option {name}: {topic}-{partition}: expected an offset or {number}, got {offset}.")
+            where = topic if partition == ALL else f"{topic}-{partition}"
+            raise invalid(f"Option {name}: {where}: expected an offset or {number}, got {offset}.")
     return {key: offset for key, offset in found.items() if offset != number}
 
 
@@ -300,7 +304,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
     try:
         value = json.loads(options.text(name))
         return {
-            (topic, int(partition)): _whole(number)
+            (topic, _partition(partition)): _whole(number)
             for topic, numbers in value.items()
             for partition, number in ({ALL: words[numbers]} if isinstance(numbers, str) else numbers).items()
         }
@@ -318,11 +322,18 @@ def _times(options: Options, side: str) -> Offsets | int | None:
     name = f"{side}OffsetsByTimestamp"
     if not options.has(name):
         return None
-    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}}, in milliseconds,', {})
+    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}} in milliseconds', {})
     for (topic, partition), time in found.items():
         if not 0 <= time < NO_OFFSET:
             raise invalid(f"Option {name}: {topic}-{partition}: expected milliseconds, 0 or more, got {time}.")
     return found
+
+
+def _partition(key: Any) -> int:
+    """Return the partition number of a JSON object's key, or ALL. Raises ValueError."""
+    if key != ALL and not key.isdecimal():
+        raise ValueError
+    return int(key)
 
 
 def _whole(value: Any) -> int:

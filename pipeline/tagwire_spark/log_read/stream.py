@@ -123,7 +123,8 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} set the same limit; give one of them.")
-    most = every.size(given[0]) if given else None
+    parse = every.size if given == ["maxBytesPerTrigger"] else every.number
+    most = parse(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
         raise invalid(f"Option {given[0]}: expected 1 or more, in 64 bits, got {shown(most)}.")
     starts_latest = every.text("startingOffsets").lower() == "latest"

@@ -68,7 +68,15 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
     ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),
-    ({"endingOffsetsByTimestamp": '{"c": {"0": 1}}'}, "NOT_FOUND. Option endingOffsets names 'c-0'"),
+    ({"endingOffsetsByTimestamp": '{"c": {"0": 1}}'}, "NOT_FOUND. Option endingOffsetsByTimestamp names 'c-0'"),
+    ({"startingOffsets": '{"a": "latest"}'}, "OPTION. Option startingOffsets: a: expected an offset or -2, got -1"),
+    ({"startingOffsets": '{"a": {"-1": 7}}'}, "OPTION. Option startingOffsets: expected earliest or "),
+    ({"endingOffsetsByTimestamp": '{"a": 1}'}, r"expected \{.topic.: \{.0.: 17\d+\}\} in milliseconds, got '"),
+    ({"assign": '{"a": [-1]}'}, "Option assign: expected "),
+    ({"assign": "{}"}, "Option assign: expected "),
+    ({"subscribe": " ,"}, "Option subscribe is empty, so it selects no topic"),
+    ({"subscribePattern": ""}, "Option subscribePattern is empty"),
+    ({"paths": "[]"}, "Option paths: expected "),
     ({"endingOffsets": '{"a": {"0": 11}}'}, "DATA_LOSS.*a-0 ends before offset 10, but the ending offset is 11"),
 ])  # fmt: skip
 def test_what_is_rejected(logs: Path, options: dict[str, Any], text: str) -> None:
