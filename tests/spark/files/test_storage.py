@@ -232,7 +232,7 @@ def test_partitions_named_twice_are_rejected(kafka: Path, tmp_path: Path, job: A
 
 def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None:
     (kafka / "current").symlink_to(kafka)
-    with pytest.raises(LogPathError, match=r"current: a link back to .* can't be exported"):
+    with pytest.raises(LogPathError, match=r"current: this link leads back to .*, a folder above it"):
         export_logs(None, kafka, tmp_path / "out")  # type: ignore[arg-type]
     shutil.rmtree(kafka / "orders-0")
     assert rows(kafka) == ONE
