@@ -143,6 +143,8 @@ decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire exp
 decode MetadataRequest 12 t.pcap|1|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
 decode t.pcap|2|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
 get topics --file t.pcap|2|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
+get --capture --file t.pcap MetadataRequest|2|give one path or more. The order is MESSAGE VERSION PATH...
+decode MetadataRequest 13 0012000a|2|`tagwire explain` takes hex as an argument, other commands read files
 get MetadataRequest 13 topics --file t.pcap|1|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
 decode seg.log|2|The input looks like a log segment; `tagwire log dump seg.log` prints it
 decode MetadataRequest v13 seg.log|1|the input looks like a log segment; `tagwire log dump seg.log` prints it

@@ -67,7 +67,12 @@ def open_input(file: str) -> Generator[IO[bytes]]:
     except RuntimeError:  # click raises this if standard input is closed
         raise InputError("standard input is closed") from None
     except OSError as error:
-        raise UnreadableFileError.of(file, error) from None
+        unread = UnreadableFileError.of(file, error)
+        if looks_like_hex(file.encode()):
+            unread = UnreadableFileError(
+                f"{unread}; `tagwire explain` takes hex as an argument, other commands read files"
+            )
+        raise unread from None
     with opened as stream:
         try:
             yield stream
@@ -87,7 +92,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = text.removeprefix(b"0x")
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keeps the columns for errors
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

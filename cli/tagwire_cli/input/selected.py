@@ -109,13 +109,14 @@ def source(
 
 def order_hint(words: Sequence[str]) -> str:
     """Return a hint about the order of arguments, if a word is a file or no word is a version number; otherwise ""."""
-    if hint := file_hint([*words, click.get_current_context().params.get("file") or "-"]):
+    options = click.get_current_context().params
+    if not options.get("is_capture") and (hint := file_hint([*words, options.get("file") or "-"])):
         return f"; {hint}"
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.removeprefix("v").isdecimal() for word in words):
         return "."
-    option = f"--file {file}" if file else "--file FILE"
-    return f". The order is MESSAGE VERSION PATH...; give a file with {option}"
+    remedy = "" if options.get("file") else f"; give a file with --file {file or 'FILE'}"
+    return f". The order is MESSAGE VERSION PATH...{remedy}"
 
 
 def _source(

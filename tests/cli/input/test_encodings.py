@@ -89,6 +89,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
     ("form", "text", "said"),
     [
         ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
+        ("hex", "0x00 0g", "hex input: line 1, column 7: 'g' is not a hex digit"),
         ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
         ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, expected 2, the number of bytes above it"),
         (
