@@ -125,7 +125,7 @@ def byte_progress(
 ) -> Generator[Callable[[int], None] | None]:
     """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
 
-    Yields None if there is no terminal. Each segment is read `rounds` times. `prints_all_along` is passed to
+    Yields None if the output is not a terminal. Each segment is read `rounds` times. `prints_all_along` is passed to
     `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:

@@ -1,6 +1,6 @@
 """Print annotated bytes. On a terminal, lines are colored by type and fit its width.
 
-Elsewhere, there are no colors, and lines may have more bytes. A field's bytes and its value have the same color.
+In a file or pipe, there are no colors, and lines may have more bytes. A field's bytes and value have the same color.
 """
 
 import sys

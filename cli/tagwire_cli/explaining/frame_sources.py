@@ -16,7 +16,7 @@ from tagwire_cli.input.captures import frames_in
 
 
 class InputFrame(NamedTuple):
-    """A frame without its size prefix, with its number, direction and API, as far as they are known."""
+    """A frame without its size prefix, with its number and, if known, its direction and API."""
 
     number: int
     """The frame's number in the input; the first frame is 1."""

@@ -53,7 +53,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """The conditions for printing a record. An attribute that is None is no condition."""
+    """The conditions for printing a record. None means that a record need not meet the condition."""
 
     start_offset: int | None = None
     end_offset: int | None = None

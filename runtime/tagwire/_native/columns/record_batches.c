@@ -263,7 +263,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* Store one row for a batch of which only the header is read. */
+/* Store one row for a batch without reading its records. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
