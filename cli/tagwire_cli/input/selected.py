@@ -115,7 +115,7 @@ def order_hint(words: Sequence[str]) -> str:
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.removeprefix("v").isdecimal() for word in words):
         return "."
-    remedy = "" if options.get("file") else f"; give a file with --file {file or 'FILE'}"
+    remedy = "" if options.get("file", "-") != "-" else f"; give a file with --file {file or 'FILE'}"
     return f". The order is MESSAGE VERSION PATH...{remedy}"
 
 
