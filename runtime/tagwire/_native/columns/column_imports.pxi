@@ -186,7 +186,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if needed > 1:
         s.values = <const uint8_t *>array.buffers[1]
         if s.values == NULL and s.length:
-            raise ColumnError(f"{what}: the array has {s.length} values, but no data buffer")
+            raise ColumnError(f"{what}: an array of length {s.length} has no data buffer")
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:

@@ -26,7 +26,7 @@ cdef class Sources:
         read_array(source, schema, array, column.format, path or "the array")
         source.offset += offset
         if source.kind != TW_SOURCE_NULL and schema.n_children != array.n_children:
-            raise ColumnError(f"{path or 'the array'}: the array has {array.n_children} children, but its type has {schema.n_children}")
+            raise ColumnError(f"{path or 'the array'}: found {array.n_children} children, expected {schema.n_children} as in the type")
         if source.kind == TW_SOURCE_NULL:
             self.fix_children(index)
         elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
