@@ -103,7 +103,8 @@ def source(
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
     except click.UsageError as error:
-        error.message = error.message.rstrip(".") + order_hint(words)  # type: ignore[misc]  # click offers no other way
+        if hint := order_hint(words):
+            error.message = error.message.rstrip(".") + hint  # type: ignore[misc]  # click offers no other way
         raise
 
 
@@ -114,7 +115,7 @@ def order_hint(words: Sequence[str]) -> str:
         return f"; {hint}"
     file = next((word for word in words if Path(word).is_file()), "")
     if not file and any(word.removeprefix("v").isdecimal() for word in words):
-        return "."
+        return ""
     remedy = "" if options.get("file", "-") != "-" else f"; give a file with --file {file or 'FILE'}"
     return f". The order is MESSAGE VERSION PATH...{remedy}"
 
