@@ -341,9 +341,9 @@ def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:
         number=number,
         is_request=direction == "req",
         data=b"" if direction == "close" else _data(row),
-        run=_text(row.get("run")),
-        conn=_text(row.get("conn")),
-        client=_text(row.get("client_label")),
+        run=_optional_string(row.get("run")),
+        conn=_optional_string(row.get("conn")),
+        client=_optional_string(row.get("client_label")),
         milliseconds=_milliseconds(row.get("timestamp")),
         api=None if key is None or version is None else (key, version),
         is_close=direction == "close",
@@ -362,7 +362,7 @@ def _data(row: Mapping[str, Any]) -> bytes:
     return bytes(row["data"])
 
 
-def _text(value: Any) -> str | None:
+def _optional_string(value: Any) -> str | None:
     return None if value is None else str(value)
 
 

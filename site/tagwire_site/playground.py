@@ -71,7 +71,7 @@ def explain(**question: Any) -> dict[str, Any]:
     asked = Question(**question)
     found, data, note = _explained(asked)
     return {
-        "text": _text(found, note),
+        "text": _annotated_text(found, note),
         "tree": tree_of([Unit([printable(fact) for fact in facts_of(one)], one.traces) for one in found], note),
         "hex": data.hex(),
         "size": len(data),
@@ -118,7 +118,7 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
     return found, data, name_note(registry)
 
 
-def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
+def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
     """Return what the command line prints."""
     parts = []
     for one in found:

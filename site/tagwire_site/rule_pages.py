@@ -26,14 +26,19 @@ class ShownRule:
 def rule_pages() -> dict[str, str]:
     """Return the pages and their list, by path in the site."""
     groups = (
-        ("specs", "specs", "Errors stop generation, warnings do not.", _shown(RULES)),
+        ("specs", "specs", "Errors stop generation, warnings do not.", _shown_rules(RULES)),
         (
             "changes",
             "changes",
             "`tagwire breaking` compares specs with those that were released.",
-            _shown(CHANGE_RULES),
+            _shown_rules(CHANGE_RULES),
         ),
-        ("designs", "designs", "`tagwire lint` and `tagwire collide` say what designs cost.", _shown(DESIGN_RULES)),
+        (
+            "designs",
+            "designs",
+            "`tagwire lint` and `tagwire collide` say what designs cost.",
+            _shown_rules(DESIGN_RULES),
+        ),
         ("logs", "logs", "`tagwire log verify` checks segments.", _logs(LOG_RULES)),
     )
     pages = {
@@ -44,7 +49,7 @@ def rule_pages() -> dict[str, str]:
     return pages
 
 
-def _shown(rules: Mapping[str, Any]) -> list[ShownRule]:
+def _shown_rules(rules: Mapping[str, Any]) -> list[ShownRule]:
     return [
         ShownRule(rule.id, str(rule.severity), rule.title, rule.explanation, tuple(_examples(rule.id)))
         for rule in rules.values()

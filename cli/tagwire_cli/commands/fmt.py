@@ -96,10 +96,10 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
         for file in [place] if place.is_file() else [each.path for each in find_specs(place)]:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
-                yield _shown(file), _decoded(file.read_bytes(), str(file))
+                yield _relative_path(file), _decoded(file.read_bytes(), str(file))
 
 
-def _shown(file: Path) -> str:
+def _relative_path(file: Path) -> str:
     here = Path.cwd()
     return str(file.relative_to(here)) if file.is_absolute() and file.is_relative_to(here) else str(file)
 

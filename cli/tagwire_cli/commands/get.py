@@ -86,7 +86,7 @@ def command(
                 named = dict(zip(selected.selection.paths, values, strict=True))
                 write_json_line({"values": named} if kind is None else {"frame": number, "values": named})
             else:
-                write_line("\t".join(map(_shown, values)))
+                write_line("\t".join(map(_tab_separated, values)))
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
@@ -95,7 +95,7 @@ def _struct_versions(selection: "Selection | RequestSelection | ResponseSelectio
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
-def _shown(value: Any) -> str:
+def _tab_separated(value: Any) -> str:
     """Format a value for tab-separated output: strings with backslashes and tabs escaped, other values as JSON."""
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)

@@ -55,7 +55,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 def encoding_of(data: bytes) -> str:
     """Return the encoding of the input, one of `ENCODINGS`. Input that isn't text in a known form is `binary`."""
-    text = _text(data)
+    text = _printable_text(data)
     if text is None or not text.strip():
         return "binary"
     if _OD.fullmatch(text):
@@ -120,19 +120,19 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
     """Decode input in this encoding. With `auto`, detect it. Raises InputError with the line and column."""
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
-        if encoding == "auto" and (_text(data) or "").strip():
+        if encoding == "auto" and (_printable_text(data) or "").strip():
             raise InputError(
                 "the input is text, but not bytes in a known form: hex, a hex dump, escaped bytes, a list of numbers, "
                 "or base64; to read its characters as bytes, add --input binary"
             )
         return data
-    text = _text(data)
+    text = _printable_text(data)
     if text is None:
         raise InputError(f"{name} input: not text; for bytes, leave out --hex and --input")
     return _PARSERS[name](text)
 
 
-def _text(data: bytes) -> str | None:
+def _printable_text(data: bytes) -> str | None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -65,7 +65,7 @@ def dump(
         if options.as_json:
             lines = batch_lines(given_name(segment.name), batch, more, keep)
         else:
-            lines = _text(batch, more, keep, options.template and _in_template(options.template, segment))
+            lines = _batch_text(batch, more, keep, options.template and _in_template(options.template, segment))
         for text in lines:
             write(text)
         yield batch.size
@@ -142,7 +142,7 @@ def _tabbed(cells: list[str]) -> str:
     return "\t".join(cells).rstrip("\t")
 
 
-def _text(
+def _batch_text(
     batch: RecordBatch,
     more: More | None,
     keep: Keep | None,

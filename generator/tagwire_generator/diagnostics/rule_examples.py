@@ -38,10 +38,10 @@ class Example:
 def _read() -> dict[str, Example]:
     text = resources.files("tagwire_generator.diagnostics").joinpath("rule_examples.toml").read_text("utf-8")
     rows = tomllib.loads(text)
-    return {id: Example(id, **{key: _text(value) for key, value in row.items()}) for id, row in rows.items()}
+    return {id: Example(id, **{key: _stripped(value) for key, value in row.items()}) for id, row in rows.items()}
 
 
-def _text(value: Any) -> Any:
+def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 

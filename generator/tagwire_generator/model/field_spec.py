@@ -201,10 +201,10 @@ class FieldSpec:
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.type.can_be_null and self.default == implicit_default(self.type, self.meaning):
-            message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
+            message = f"field {named(self.name)} may be null, but is {_default_in_words(self.default)} when absent"
             remedy = 'write "default": "null" if absent should mean null'
             yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
 
 
-def _shown(default: Default) -> str:
+def _default_in_words(default: Default) -> str:
     return "a default struct" if not isinstance(default, str | bytes | tuple) else "empty"

@@ -228,7 +228,7 @@ def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[
 
 def _formatter(file: Path, value: object) -> str:
     if not isinstance(value, str) or value not in FORMATTERS:
-        raise _error(file, f"[tool.tagwire]: formatter is {_shown(value)}; it must be one of {', '.join(FORMATTERS)}")
+        raise _error(file, f"[tool.tagwire]: formatter is {_found(value)}; it must be one of {', '.join(FORMATTERS)}")
     return value
 
 
@@ -249,7 +249,7 @@ def _folder(file: Path, where: str, key: str, value: object) -> Path:
 
 def _path(file: Path, where: str, key: str, value: object, what: str) -> Path:
     if not isinstance(value, str) or not value or not value.isprintable():
-        raise _error(file, f"{where}: {key} is {_shown(value)}; it must be the path of a {what}")
+        raise _error(file, f"{where}: {key} is {_found(value)}; it must be the path of a {what}")
     if PurePath(value).is_absolute():
         raise _error(file, f"{where}: {key} is the absolute path {value!r}; write it relative to {_FILE}")
     return Path(os.path.normpath(file.parent / value))
@@ -259,14 +259,14 @@ def _output(file: Path, where: str, value: object) -> Path:
     """Return a folder inside the project. Any other folder is an error, because stale files in it would be deleted."""
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
-        text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
+        text = f"{where}: output is {_found(value)}, outside of the folder of {_FILE}"
         raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
     return folder
 
 
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
-        raise _error(file, f"{where}: package is {_shown(value)}; it must be an import name such as 'my_messages'")
+        raise _error(file, f"{where}: package is {_found(value)}; it must be an import name such as 'my_messages'")
     fault = package_fault(value)
     if fault:
         raise _error(file, f"{where}: package is {value!r}, but {fault}")
@@ -289,7 +289,7 @@ def _is_module_name(name: str) -> bool:
 
 def _options(file: Path, where: str, value: object) -> SpecOptions:
     if not isinstance(value, dict):
-        raise _error(file, f"{where}: options is {_shown(value)}; it must be a table such as {{ tag_gaps = true }}")
+        raise _error(file, f"{where}: options is {_found(value)}; it must be a table such as {{ tag_gaps = true }}")
     try:
         return SpecOptions.from_mapping(value)
     except SpecError as error:
@@ -313,7 +313,7 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
     for key in ("rule", "message", "reason"):
         if not isinstance(row.get(key), str) or not row[key].strip():
-            raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it is required and must be a string")
+            raise _error(file, f"{where}: {key} is {_found(row.get(key))}; it is required and must be a string")
     if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
         changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
         known = f"change rules are {changes}, and design rules {designs}"
@@ -334,7 +334,7 @@ def _until(file: Path, where: str, value: object) -> datetime.date | None:
         return value
     raise _error(
         file,
-        f"{where}: until is {_shown(value)}; write the last day on which it applies, such as 2027-01-31, or 'never'",
+        f"{where}: until is {_found(value)}; write the last day on which it applies, such as 2027-01-31, or 'never'",
     )
 
 
@@ -366,7 +366,7 @@ def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
                 )
 
 
-def _shown(value: object) -> str:
+def _found(value: object) -> str:
     return "missing" if value is None else repr(value)
 
 

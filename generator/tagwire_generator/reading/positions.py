@@ -113,7 +113,7 @@ class _Places:
 
 
 def _named(root: Object, key: str, name: str) -> Object | None:
-    found = (each for each in items(root.get(key)) if isinstance(each, Object) and _text(each, "name") == name)
+    found = (each for each in items(root.get(key)) if isinstance(each, Object) and _raw_scalar(each, "name") == name)
     return next(found, None)
 
 
@@ -121,12 +121,12 @@ def _field(struct: Object, name: str) -> Object | None:
     for key in ("fields", "optionalFields"):
         for each in items(struct.get(key)):
             if isinstance(each, Object):
-                spec_name = _text(each, "name")
+                spec_name = _raw_scalar(each, "name")
                 if name in (spec_name[:1].lower() + spec_name[1:], attribute_name(spec_name)):
                     return each
     return None
 
 
-def _text(node: Object, key: str) -> str:
+def _raw_scalar(node: Object, key: str) -> str:
     value = node.get(key)
     return value.raw if isinstance(value, Scalar) else ""

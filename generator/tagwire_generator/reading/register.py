@@ -23,12 +23,12 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
         return None  # the tree violates the schema, so its values can't be used
     try:
         return RegisterSpec(
-            name=_text(root, "name"),
-            keys=_text(root, "keys"),
-            suffix=_text(root, "suffix"),
+            name=_string(root, "name"),
+            keys=_string(root, "keys"),
+            suffix=_string(root, "suffix"),
             closed=_boolean(root, "closed") or False,
             names=tuple(text(item) for item in items(root.get("names"))),
-            about=_text(root, "about"),
+            about=_string(root, "about"),
             ranges=tuple(_range(item) for item in items(root.get("ranges"))),
             entries=tuple(_entry(item) for item in items(root.get("entries"))),
             file=file,
@@ -47,13 +47,13 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
 def _range(node: Node) -> KeyRangeSpec:
     assert isinstance(node, Object)
     first, last = (tag_number(node.members[key].value) for key in ("first", "last"))
-    return KeyRangeSpec(_text(node, "name"), first, last, _boolean(node, "reserved") or False)
+    return KeyRangeSpec(_string(node, "name"), first, last, _boolean(node, "reserved") or False)
 
 
 def _entry(node: Node) -> RegisterEntry:
     assert isinstance(node, Object)
     words = {
-        key: _text(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")
+        key: _string(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")
     }
     reason = node.get("deprecated")
     return RegisterEntry(
@@ -64,7 +64,7 @@ def _entry(node: Node) -> RegisterEntry:
     )
 
 
-def _text(node: Object, key: str) -> str:
+def _string(node: Object, key: str) -> str:
     value = node.get(key)
     return "" if value is None else text(value)
 

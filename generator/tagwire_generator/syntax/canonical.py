@@ -111,7 +111,7 @@ def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:
     return {name: form[name] for name in keys if name in form}
 
 
-def _text(value: Any, scope: _Scope) -> str | None:
+def _not_empty(value: Any, scope: _Scope) -> str | None:
     return str(value) or None
 
 
@@ -231,7 +231,7 @@ def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
 
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
-    "dialect": _Key(_text, str),
+    "dialect": _Key(_not_empty, str),
     "entityType": _Key(_entity_type, str),
     "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),
@@ -240,23 +240,23 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "headerVersions": _Key(_by_version, dict),
     "imports": _Key(_imports, list),
     "listeners": _Key(_list, list),
-    "messageType": _Key(_text, str),
-    "name": _Key(_text, str),
+    "messageType": _Key(_not_empty, str),
+    "name": _Key(_not_empty, str),
     "optionalFields": _Key(_optional_fields, list),
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(_record_formats, dict),
-    "registerName": _Key(_text, str),
+    "registerName": _Key(_not_empty, str),
     "reservedTags": _Key(_reserved_tags, list),
-    "schemaReference": _Key(_text, str),
-    "structName": _Key(_text, str),
+    "schemaReference": _Key(_not_empty, str),
+    "structName": _Key(_not_empty, str),
     "structVersions": _Key(_struct_versions, dict),
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),
-    "text": _Key(_text, str),
+    "text": _Key(_not_empty, str),
     "texts": _Key(_texts, list),
     "versions": _Key(_versions, str),
     "whole": _Key(_number, int),
-    "word": _Key(_text, str),
+    "word": _Key(_not_empty, str),
 }
 """The normal form for each kind of value in the schema."""
 

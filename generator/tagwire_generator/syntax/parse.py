@@ -152,11 +152,11 @@ class _TreeBuilder(lark.Transformer[Any, Node]):
 
     def member(self, children: list[Any]) -> Member:
         key, value = children
-        return Member(key.line, key.column, _text(key), value)
+        return Member(key.line, key.column, _unquoted(key), value)
 
     def string(self, children: list[Any]) -> Scalar:
         (token,) = children
-        text = _text(token)
+        text = _unquoted(token)
         return Scalar(token.line, token.column, text, text)
 
     def number(self, children: list[Any]) -> Scalar:
@@ -173,7 +173,7 @@ def _place(trailing: list[Any]) -> Node | None:
     return Node(trailing[0].line, trailing[0].column) if trailing else None
 
 
-def _text(token: str) -> str:
+def _unquoted(token: str) -> str:
     return token[1:-1] if "\\" not in token else str(json.loads(token))
 
 
@@ -230,14 +230,14 @@ def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
         message = f"the file ends here; expected {_expected(accepted)}"
         return source.problem("TW103", line, column, message)
     if accepted == {"$END"}:
-        message = f"unexpected {_shown(token)} after the end of the spec; a file contains one JSON object"
+        message = f"unexpected {_quoted_token(token)} after the end of the spec; a file contains one JSON object"
         return source.problem("TW104", error.line, error.column, message)
-    message = f"unexpected {_shown(token)}; expected {_expected(accepted)}"
+    message = f"unexpected {_quoted_token(token)}; expected {_expected(accepted)}"
     return source.problem("TW103", error.line, error.column, message)
 
 
-def _shown(token: lark.Token) -> str:
-    return quoted(_text(token) if token.type == "STRING" else str(token))
+def _quoted_token(token: lark.Token) -> str:
+    return quoted(_unquoted(token) if token.type == "STRING" else str(token))
 
 
 def _expected(accepted: set[str]) -> str:

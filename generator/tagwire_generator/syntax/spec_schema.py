@@ -201,9 +201,9 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
 def _unknown_key(node: Node, error: _Error) -> ShapeError:
     words = [word for word in error.validator_value if isinstance(word, str)]
     if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
-        message = f"found {_shown(error.instance)}, expected {' or '.join(words)}"
+        message = f"found {_value_in_words(error.instance)}, expected {' or '.join(words)}"
         return ShapeError("TW111", node, message, node)
-    message = f"{_shown(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
+    message = f"{_value_in_words(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
     return ShapeError("TW112", node, message, node)
 
 
@@ -218,11 +218,11 @@ def _extension_key(root: Object, node: Node, error: _Error) -> ShapeError:
 def _wrong_kind(node: Node, error: _Error) -> ShapeError:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
     wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
-    message = f"found {_shown(error.instance)}, expected {' or '.join(wanted)}"
+    message = f"found {_value_in_words(error.instance)}, expected {' or '.join(wanted)}"
     return ShapeError("TW111", node, message, node)
 
 
-def _shown(value: object) -> str:
+def _value_in_words(value: object) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:

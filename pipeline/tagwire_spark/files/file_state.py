@@ -44,7 +44,7 @@ def state_of_status(status: os.stat_result) -> FileState:
 
 def state_of_facts(facts: Mapping[str, Any]) -> FileState:
     """Return the state of an fsspec file from its details, a dict that `info` or a listing returned."""
-    tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
+    tag = next((f"{name} {_comparable(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
 
 
@@ -63,7 +63,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _text(value: Any) -> str:
+def _comparable(value: Any) -> str:
     """Return a time or ETag as a string, so that a datetime from a listing equals a number of seconds from `info`."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()

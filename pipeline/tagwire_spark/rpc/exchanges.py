@@ -104,9 +104,9 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     return {
         "line": first.number,
         "place": first.place,
-        "run": _shown(first.run),
-        "connection": _shown(first.conn),
-        "clientLabel": _shown(first.client),
+        "run": _encodable(first.run),
+        "connection": _encodable(first.conn),
+        "clientLabel": _encodable(first.client),
         "clientId": getattr(asked.header, "client_id", None),
         "apiKey": key,
         "api": _api_name(registry, key),
@@ -156,7 +156,7 @@ def _header_version(registry: Registry, key: int | None, version: int | None) ->
         return None
 
 
-def _shown(text: str | None) -> str | None:
+def _encodable(text: str | None) -> str | None:
     return None if text is None else encodable(text)
 
 

@@ -106,7 +106,7 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
                 expected = "bytes that were shown: --show-sensitive of tagwire explain shows hidden ones"
                 raise AssembleError(number, place + 1, "hidden bytes", expected)
             raise AssembleError(number, place + 1, found, 'bytes in hex or a "string"; two blanks end them')
-        part = bytes.fromhex(match["hex"]) if match["hex"] else _text(match["text"], number, place)
+        part = bytes.fromhex(match["hex"]) if match["hex"] else _string_bytes(match["text"], number, place)
         place = match.end()
         times = 1
         if repeated := _TIMES.match(line, place):
@@ -148,7 +148,7 @@ def _start(line: str, number: int, begin: int) -> int:
     return len(line) - len(behind.lstrip())
 
 
-def _text(literal: str, number: int, place: int) -> bytes:
+def _string_bytes(literal: str, number: int, place: int) -> bytes:
     try:
         text: str = _JSON.decode(literal)
         return text.encode()

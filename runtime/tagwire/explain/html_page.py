@@ -39,7 +39,7 @@ def page(units: Sequence[Unit], note: Callable[[Node], str] | None = None) -> st
     style, script = component()
     style += _OWN_STYLE
     tree = tree_of(units, note)
-    text = "\n".join(map(escape, _text(units, note)))
+    text = "\n".join(map(escape, _text_lines(units, note)))
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -68,7 +68,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _text(units: Sequence[Unit], note: Callable[[Node], str] | None) -> Iterator[str]:
+def _text_lines(units: Sequence[Unit], note: Callable[[Node], str] | None) -> Iterator[str]:
     lines = _lines(units, note)
     yield from map(printable, islice(lines, _LINES))
     if next(lines, None) is not None:

@@ -85,7 +85,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)
     if isinstance(value, str):
-        return _text(value)
+        return _string_cost(value)
     if isinstance(value, bytes):
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
@@ -110,7 +110,7 @@ def _integer(value: int) -> float:
     return bits + 2 * ((bits + 1).bit_length() - 1) + (1.0 if value >= 0 else 7.0)
 
 
-def _text(value: str) -> float:
+def _string_cost(value: str) -> float:
     if not value:
         return _NULL
     return _integer(len(value)) + sum(map(_character, value))

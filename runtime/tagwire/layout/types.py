@@ -47,7 +47,7 @@ class Sized(FrozenData):
         return self.length.width if self.length else 0
 
     def __str__(self) -> str:
-        return _text(self, self.wire.name)
+        return _sized_name(self, self.wire.name)
 
 
 class Array(FrozenData):
@@ -96,7 +96,7 @@ class Array(FrozenData):
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
             # If array and elements have the same length encoding, don't repeat its name.
             element = element.removeprefix(f"{self.length.name} ")
-        return _text(self, f"[]{element}")
+        return _sized_name(self, f"[]{element}")
 
 
 class Nested(FrozenData):
@@ -137,7 +137,7 @@ Framing = Extent | Count | Checksum
 Type = Fixed | NullableFixed | Varint | Sized | Array | Nested | Framing
 
 
-def _text(sized: Sized | Array, name: str) -> str:
+def _sized_name(sized: Sized | Array, name: str) -> str:
     words = ["nullable"] if sized.nullable else []
     if sized.length is not None and sized.length not in (INT16, INT32):
         words.append(sized.length.name)

@@ -125,14 +125,16 @@ class ClusterState:
         """Return the state as a JSON tree: `topics` by name, and a list for each name in `_PLURALS`."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
-        lists = {plural: [_shown(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
+        lists = {
+            plural: [_in_highest_version(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()
+        }
         return {"topics": topics} | lists
 
     def _topic_tree(self, topic: Any) -> dict[str, Any]:
         partitions = self._partitions[topic.topic_id]
         return {
-            "topicId": _shown(topic).to_json()[_TOPIC_ID],
-            "partitions": [_shown(partitions[number], without=_TOPIC_ID) for number in sorted(partitions)],
+            "topicId": _in_highest_version(topic).to_json()[_TOPIC_ID],
+            "partitions": [_in_highest_version(partitions[number], without=_TOPIC_ID) for number in sorted(partitions)],
         }
 
     def _sorted(self, name: str) -> list[Any]:
@@ -217,6 +219,6 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _shown(record: Any, without: str = "") -> StateMessage:
+def _in_highest_version(record: Any, without: str = "") -> StateMessage:
     """Return a record in its highest version, because a change may have set fields that its own version lacks."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -176,7 +176,7 @@ class Struct(Declarations):
             found["unknown_tags"] = self.unknown_tags
         return found
 
-    def _shown(self) -> dict[str, Any]:
+    def _displayed(self) -> dict[str, Any]:
         """Return `_changed()` with sensitive values hidden."""
         from tagwire.sensitive import Hidden, hides
 
@@ -187,11 +187,11 @@ class Struct(Declarations):
 
     @first_use(engine_methods)
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._displayed().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
         """Return the fields that rich should show, as in `__repr__`."""
-        return self._shown().items()
+        return self._displayed().items()
 
     def _repr_html_(self) -> str:
         """Return a table of all fields, for notebooks."""

@@ -22,7 +22,7 @@ _DIM: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0
 
 def html_table(struct: Struct) -> str:
     """Return a struct as an HTML table. Every string in it is escaped."""
-    changed = struct._shown()  # pyright: ignore[reportPrivateUsage]: its own package
+    changed = struct._displayed()  # pyright: ignore[reportPrivateUsage]: its own package
     rows = [
         _row(name, _cell(changed.get(name, getattr(struct, name))), style=CELL if name in changed else _DIM)
         for name in attributes_of(type(struct))

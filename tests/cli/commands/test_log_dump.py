@@ -175,7 +175,7 @@ def test_native_code_prints_the_same_text(
     cells = [(key, value) for key in CELLS for value in CELLS]
     records = [Record(at, at - 3, *cell, [("h", cell[0]), ("<k>", cell[1])][: at % 3]) for at, cell in enumerate(cells)]
     batches = [build([record], format, **settings) for record in records] + [build(records, format, **settings)]
-    found = [b"".join(log_lines._text(batch, None, None)) for batch in batches]
+    found = [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
     monkeypatch.setattr(native, "_native", lambda: None)
-    assert found == [b"".join(log_lines._text(batch, None, None)) for batch in batches]
+    assert found == [b"".join(log_lines._batch_text(batch, None, None)) for batch in batches]
     assert found[0].startswith(b"0\t-3\t<null>\t<null>\t\t") and found[0].endswith(b"tombstone\n")

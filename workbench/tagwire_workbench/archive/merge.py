@@ -100,7 +100,7 @@ class _Merge:
             v for v in self.root.added if v in declared["older"]
         }
         outside = (self.root.ours | self.root.added) - inside
-        return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
+        return _version_range(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
         """Merge two mappings from version ranges to values. Each version has the value of the spec that provides it."""
@@ -134,13 +134,13 @@ class _Merge:
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
-        result = {**base, "versions": _text(base["versions"], ours | theirs, every - ours - theirs, where)}
+        result = {**base, "versions": _version_range(base["versions"], ours | theirs, every - ours - theirs, where)}
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
             # Exclude all other versions from a tagged range, which must be within the field's versions (TW605).
             about = every if key == "taggedVersions" else ours | theirs
-            text = None if own else _text(base.get(key), inside, about - inside, f"{where}: {key}")
+            text = None if own else _version_range(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
             result |= {} if text is None else {key: text}
         sides = _Sides(new, old, frozenset(ours), frozenset(theirs))
@@ -178,7 +178,9 @@ class _Merge:
             sides = _joined(self.used[name])
             base: Spec = sides.newer or sides.older or {}
             fields = self.fields(sides, (sides.newer or {}).get("name", ""), (sides.older or {}).get("name", ""))
-            text = _text(base["versions"], set(sides.ours | sides.added), set(), f"{self.newer['name']}.{name}")
+            text = _version_range(
+                base["versions"], set(sides.ours | sides.added), set(), f"{self.newer['name']}.{name}"
+            )
             found[name] = {**base, "name": name, "versions": text, "fields": fields}
         return sorted(found.values(), key=lambda struct: order.index(struct["name"]) if struct["name"] in order else -1)
 
@@ -236,7 +238,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
     return {version for version in versions if version in declared}
 
 
-def _text(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
+def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
     """Return a range that includes `inside` and excludes `outside`, `declared` if possible; None if none is needed."""
     if declared is not None:
         versions = Versions.parse(declared)

@@ -133,7 +133,9 @@ class ByteView(ScrollView, can_focus=True):
         segments = [Segment(f"{start:>6}", self.get_component_rich_style("bytes--offset"))]
         segments += self._hex(start, part)
         segments.append(Segment("   " * (number - len(part)) + " ", self.rich_style))
-        segments += [Segment(self._text(start + at, each), self._style(start + at)) for at, each in enumerate(part)]
+        segments += [
+            Segment(self._character(start + at, each), self._style(start + at)) for at, each in enumerate(part)
+        ]
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
     def _hex(self, start: int, part: bytes) -> list[Segment]:
@@ -146,7 +148,7 @@ class ByteView(ScrollView, can_focus=True):
         found.append(Segment("]" if end == self.end > self.begin else " ", self.rich_style))
         return found
 
-    def _text(self, offset: int, byte: int) -> str:
+    def _character(self, offset: int, byte: int) -> str:
         return "*" if self._is_hidden(offset) else chr(byte) if 0x20 <= byte < 0x7F else "."
 
     def _style(self, offset: int) -> Any:

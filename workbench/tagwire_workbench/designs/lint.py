@@ -34,7 +34,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
         ("TL53", "deprecatedVersions", request.deprecated_versions, response.deprecated_versions),
     ):
         if one != other:
-            text = f"{key} is {_shown(other)}, but {_shown(one)} in {request.name}"
+            text = f"{key} is {_version_text(other)}, but {_version_text(one)} in {request.name}"
             yield Finding.of(rule, response, "", text, key)
 
 
@@ -44,7 +44,7 @@ def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, V
     return request.flexible_versions & both, response.flexible_versions & both
 
 
-def _shown(versions: Versions) -> str:
+def _version_text(versions: Versions) -> str:
     return str(versions) if versions else str(NONE)
 
 

@@ -124,7 +124,7 @@ def _kept(value: dict[str, Any], setting: Setting) -> Later:
     return Later(lambda scene: scene.kept.get(name))
 
 
-def _text(value: dict[str, Any], setting: Setting) -> str:
+def _encoded_text(value: dict[str, Any], setting: Setting) -> str:
     return _base64(value["$text"].encode())
 
 
@@ -197,7 +197,7 @@ class Form(NamedTuple):
     """Other keys that the object may have."""
 
 
-_BYTES: Final = {"$text": Form(_text), "$hex": Form(_hex)}
+_BYTES: Final = {"$text": Form(_encoded_text), "$hex": Form(_hex)}
 FORMS: Final = {
     "$peer": Form(_peer),
     "$request": Form(_request),

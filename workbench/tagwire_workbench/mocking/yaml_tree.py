@@ -180,7 +180,7 @@ class _Maker:
     def mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
         made: dict[str, Any] = {}
         for key, value in node.value:
-            name = _text(key.value) if isinstance(key, yaml.ScalarNode) else None
+            name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
                 self.tree.faults.append((_place(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
@@ -197,7 +197,7 @@ class _Maker:
     def scalar(self, node: Any, steps: Steps) -> Any:
         name = node.tag.removeprefix(_PREFIX)
         if name == "str":
-            text = _text(node.value)
+            text = _joined_surrogates(node.value)
             if text is None:
                 self.tree.add_error(steps, f"{shown(node.value)} contains half of a surrogate pair")
             return text
@@ -213,7 +213,7 @@ class _Maker:
         return None
 
 
-def _text(text: str) -> str | None:
+def _joined_surrogates(text: str) -> str | None:
     """Join surrogate pairs, which JSON escapes may contain, to characters. Return None if a surrogate is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

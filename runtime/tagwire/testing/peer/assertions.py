@@ -155,10 +155,10 @@ def differences(
         for at, (one, other) in enumerate(pairs(expected, received, keys)):
             yield from differences(one, other, f"{path}[{at}]", pairs, (), are_equal)
     elif expected is MISSING or received is MISSING or not are_equal(expected, received):
-        yield Difference(path, _text(expected), _text(received))
+        yield Difference(path, _shortened(expected), _shortened(received))
 
 
-def _text(value: object) -> str:
+def _shortened(value: object) -> str:
     if value is MISSING:
         return "nothing"
     if not isinstance(value, (Struct, dict)):
