@@ -84,7 +84,6 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
 
 
 def _folders(packages: Iterable[str]) -> list[str]:
-    """Return the folders to import these packages from, in the order of `sys.path`."""
     found = {str(Path(str(import_module(name).__file__)).parents[1]) for name in packages}
     return sorted(found, key=sys.path.index)
 

@@ -1,8 +1,8 @@
 """The interface that every benchmarked library implements: how to build, encode and decode the benchmark messages.
 
-Each library builds its messages from the same contents, the way its users would. A library that doesn't have the
-benchmark's version of a message uses the closest version that it has, and the results show which. The closest version
-never means more work per message, and often means less.
+Each library builds its messages from the same contents, the way its users would. A library without the benchmark's
+version of a message uses the closest version that it has, and the result table shows that version. It never takes more
+work to encode or decode, and often takes less.
 
 The libraries are imported only when they are used, so these modules can be loaded and type-checked without them.
 """
@@ -27,7 +27,7 @@ VERSIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """The functions by which one library builds, encodes and decodes one benchmark message."""
+    """One library's functions that build, encode and decode one benchmark message."""
 
     version: int | None
     """The message version; None if the library encodes the same content in a format of its own."""
@@ -57,5 +57,5 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of a struct of `value`'s class; None if `value` isn't a struct."""
+        """Return a function that reads all fields of a struct like `value`; None if `value` isn't a struct."""
         raise NotImplementedError

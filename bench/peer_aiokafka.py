@@ -47,7 +47,7 @@ def _api_versions(cls: Any) -> Callable[[], Any]:
 
 
 def _metadata(cls: Any) -> Callable[[], Any]:
-    """Return a function that builds version 5, which has no topic ID and no leader epoch."""
+    """Return a function that builds MetadataResponse version 5, which has no topic ID and no leader epoch."""
     throttle_time_ms, brokers, cluster_id, controller_id, topics = contents.metadata()
     return lambda: cls(
         throttle_time_ms,
@@ -85,7 +85,7 @@ def _fetch(cls: Any) -> Callable[[], Any]:
 
 
 def _offset_commit(cls: Any) -> Callable[[], Any]:
-    """Return a function that builds version 3, which has a retention time and no leader epoch."""
+    """Return a function that builds OffsetCommitRequest version 3, which has a retention time and no leader epoch."""
     group, generation, member, _, topics = contents.offset_commit()
     return lambda: cls(
         group,

@@ -61,7 +61,6 @@ class Protobuf(Library):
         return Contender(None, make, lambda message: message.SerializeToString(), lambda data: cls.FromString(data))
 
     def _class(self, shapes: Mapping[str, str]) -> Any:
-        """Build the message classes that `shapes` defines as strings of `field:type` pairs. Return the last class."""
         file = self._descriptors.FileDescriptorProto(name=f"{list(shapes)[-1]}.proto", package="bench", syntax="proto3")
         for name, fields in shapes.items():
             message = file.message_type.add(name=name)

@@ -30,7 +30,7 @@ def _compared(row: dict[str, Any], name: str) -> str:
 
 
 def time_text(microseconds: float | None) -> str:
-    """Return a time with three digits and its unit; "" if the time was not measured."""
+    """Format a time in milliseconds or microseconds. Return "" for a time that was not measured."""
     if microseconds is None:
         return ""
     return f"{microseconds / 1000:.2f} ms" if microseconds >= 1000 else f"{microseconds:.3g} us"

@@ -46,10 +46,10 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that all libraries encode a message to the same bytes, and re-encode what they decoded without changes.
+    """Check that all libraries encode a message to the same bytes, and that re-encoding a decoded message restores its
+    bytes.
 
-    Libraries that use another version of a message are only compared with themselves. Raises SystemExit for a
-    difference.
+    Libraries that use another version or format only have to pass the second check. Raises SystemExit if a check fails.
     """
     for message, version in VERSIONS.items():
         ours = by_library[_OURS][message]
@@ -81,7 +81,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return the function to measure for an operation. Libraries without `gc=False` or views decode as usual."""
+    """Return the function to measure for an operation: plain `decode` if the library has no `gc=False` or no views."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -15,7 +15,7 @@ __all__ = ["Ratio", "interleaved", "ratio"]
 
 
 class Ratio(NamedTuple):
-    """How many times longer one contender took than another: the median of the rounds, and the quartiles."""
+    """The ratio of two contenders' times: the median over all rounds, and the lower and upper quartiles."""
 
     middle: float
     low: float
@@ -28,7 +28,9 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """Return, by name, the CPU seconds per call in each round. In a round, each function runs for about `seconds`."""
+    """Return each function's CPU seconds per call, one number per round. In a round, a function runs for about
+    `seconds`.
+    """
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)
@@ -58,7 +60,7 @@ def _once(function: Callable[[], object], calls: int) -> float:
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """Return the ratio of another contender's time to tagwire's, from the ratios in each round."""
+    """Return the ratio of another library's times to tagwire's. Each list contains one time per round."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     if len(ratios) < 2:
         return Ratio(*ratios, *ratios, *ratios)

@@ -7,7 +7,7 @@ stored in the columns.
 
 
 cdef class Conversion:
-    """Base class of Decoder and Encoder. `value` is the column of `results` that receives the converted rows."""
+    """Base class of Decoder and Encoder. Each row's result is stored in the column `value` of `results`."""
 
     cdef Shape results
     cdef Table table
@@ -16,7 +16,9 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The maximum number of list elements or bytes in a column: 2**31 - 1, because offsets are int32; less in tests."""
+    """The maximum number of list elements or bytes in a column: 2**31 - 1, because Arrow offsets are int32. Tests lower
+    it.
+    """
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -24,16 +26,21 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Store the input and the options in `d`. Return an object that owns the memory to which `d` points."""
+        """Set the input and the options in `d` (column_rows.h). Return an object that keeps alive the memory that `d`
+        refers to.
+        """
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert the rows from number `row[0]` on. Return 0, or a row's error code with its number in `row[0]`."""
+        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to the row that C rejected and return its
+        error code.
+        """
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Convert a row with the interpreter, because the C loop rejected it. Raises the interpreter's errors."""
+        """Convert a row that the C loop rejected with the layout interpreter. Return the value, or raise the
+        interpreter's error.
+        """
 
     cdef object converted(self, object data, object versions, str errors, object options):
-        """Convert all rows. `versions` is an Arrow array with each row's version, or None if there is one version."""
         chunks, is_stream = take(data, "data")
         made = []
         rows = 0
@@ -94,7 +101,9 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes rows into the columns of `root`, or into its child column `value` if `root` also has an error column."""
+    """Decodes messages into the column `value`, which is `root` itself, or its child if `root` also has an error
+    column.
+    """
 
     cdef int64_t depth
 
@@ -109,11 +118,11 @@ cdef class Decoder(Conversion):
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # strings are accepted as bytes
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # accept strings as bytes
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # the C loop can't check the depth limit
+        if limits.depth is None or self.depth <= limits.depth:  # C can't check the limit
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -136,7 +145,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # can't fail, because the C loop has checked the offsets
+        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has already checked the offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -149,7 +158,9 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes the columns of `message` into the bytes column `value` of `root`, which may also have an error column."""
+    """Encodes the columns of `message` into the column `value`: `root` itself, or its child if `root` also has an error
+    column.
+    """
 
     cdef Shape shape
 

@@ -35,7 +35,8 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a non-empty tag section, or an optional buffer (KIP-482 draft). Absent tagged fields get their defaults. */
+/* Read a tag section that isn't empty, or an optional buffer, which is the KIP-482 draft's form of a tag section.
+ * Tagged fields that are absent get their defaults. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -138,7 +139,6 @@ static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read a nested struct or a nullable value of fixed width. Either may be null. */
 static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
 {
     int present = tw_is_present(s, &w->r);

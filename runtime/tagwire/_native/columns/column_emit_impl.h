@@ -42,7 +42,8 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `place`. The length is the number of these bytes minus `uncounted`. */
+/* Insert the length of the bytes written since `place` before them. The length does not count `uncounted` of the
+ * bytes. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

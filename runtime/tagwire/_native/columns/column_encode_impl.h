@@ -71,7 +71,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REFUSED if a field that this version lacks, and that isn't ignorable, does not have its default value. */
+/* Return TW_REFUSED if this version lacks a field that isn't ignorable and does not have its default value. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -84,8 +84,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write one entry of a tag section or optional buffer: the field `step` of row `at`, or, if `step` is NULL, the data of
- * an unknown tag. */
+/* Write one entry of a tag section or optional buffer. Its value is the field `step` of row `at`, or the bytes `data`
+ * of an unknown tag if `step` is NULL. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -124,8 +124,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Starting at index `*next`, write the tagged fields whose tags are below `before` and whose bits are set in `bits`.
- * Advance `*next` past them. */
+/* Write the tagged fields from index `*next` on that have tags below `before`, except those without a bit in `bits`.
+ * Set `*next` to the first field with a higher tag. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -202,8 +202,8 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write a nested struct or a nullable value of fixed width, after its marker byte if the type has one. Return
- * TW_REFUSED for a null without a marker byte. */
+/* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
+ * TW_REFUSED for null if the type has no marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -23,7 +23,7 @@ cdef void drop_stream(PyObject *capsule) noexcept:
 
 
 cdef void *zeroed(size_t size) except NULL:
-    """Allocate zeroed memory. An Arrow C data struct that is all zeros counts as released."""
+    """Allocate zeroed memory. Arrow consumers treat a zeroed schema, array or stream as released."""
     cdef void *block = tw_zeroed(1, size)
     if block == NULL:
         raise MemoryError
@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """Owns the frame that contains the rows of one Arrow array."""
+    """A reference to the frame (columns.h) that contains the rows of one Arrow array."""
 
     cdef tw_frame *frame
 
@@ -77,7 +77,6 @@ cdef class ArrowStream:
     cdef list chunks
 
     def __len__(self):
-        """Return the total number of rows."""
         cdef Chunk chunk
         cdef int64_t rows = 0
         for chunk in self.chunks:
@@ -116,7 +115,9 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return `chunks` as an ArrowStream if the input was a stream, and otherwise as an ArrowArray."""
+    """Return an ArrowStream of the chunks if the caller's input was a stream, otherwise an ArrowArray of the only
+    chunk.
+    """
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root
@@ -147,7 +148,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # means the end of the stream, unless an array is exported below
+    out.release = NULL  # no array: the end of the stream, unless `export` sets one
     try:
         array = next(pull.arrays, None)
         if array is not None:

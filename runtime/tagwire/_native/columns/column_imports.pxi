@@ -40,7 +40,6 @@ cdef Imported take_array(object value):
 
 
 cdef list take_stream(object value):
-    """Return all arrays of a stream."""
     cdef TypeOf type_of = TypeOf()
     cdef Imported chunk
     capsule = value.__arrow_c_stream__()
@@ -92,7 +91,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """Describe, for an error message, the Arrow types that a column with the Arrow format `wanted` accepts."""
+    """Return the words for an error message about the Arrow types that a column with the Arrow format `wanted` accepts."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -116,7 +115,7 @@ cdef bint is_time(str format):
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set a source's kind and width from an Arrow format string. If it is unsupported, the kind is TW_SOURCE_NULL."""
+    """Set a source's kind and width from an Arrow format string. An unsupported format sets the kind TW_SOURCE_NULL."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -162,7 +161,9 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Make an imported array, without its children, the source of a column. Raises ColumnError if its type is wrong."""
+    """Set up a source that reads an imported array, but not its children. Raises ColumnError for an array of the wrong
+    type.
+    """
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -198,7 +199,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return a list with an array of versions for each array in `rows`, or only Nones if `versions` is None."""
+    """Return one array of versions for each array in `rows`, or a list of Nones if `versions` is None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -1,4 +1,4 @@
-"""Build the plans for the C loops over columns: the engine's plans (plan.h), in which each `slot` is a column index."""
+"""Build the plans for the C loops over columns. They are the structs of plan.h, but each `slot` is a column index."""
 
 cdef enum:
     DEEPEST_COLUMNS = 100  # maximum nesting of structs, because the C functions are recursive
@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """List the columns that must be set to their default if a row's tag section is empty."""
+        """Set `s.filled`: the columns that get their defaults if a row's tag section is empty."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -52,7 +52,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return 0
 
     cdef int absent(self, tw_struct *s, object layout, object column) except -1:
-        """List the columns whose fields don't exist in this version."""
+        """Set `s.missing`: the columns whose fields don't exist in this version."""
         cdef tw_field *absent
         present = {field.name for field in layout.fields} | ({TAGS} if layout.section is not None else set())
         ignorable = {field.name for field in layout.missing if field.ignorable}

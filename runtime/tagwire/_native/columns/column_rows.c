@@ -3,7 +3,6 @@
 #include "columns/column_decode_impl.h"
 #include "columns/column_encode_impl.h"
 
-/* Return the plan for the version of a row; NULL if that version has no plan. */
 static inline const tw_struct *tw_plan_of(const tw_conversion *d, int64_t row)
 {
     int64_t version;
@@ -45,7 +44,6 @@ static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t r
     return fault;
 }
 
-/* Convert the rows from `*row` up to `count`: decode them if `w` is not NULL, otherwise encode them with `e`. */
 static inline int tw_convert_rows(
     const tw_conversion *d, tw_frame *frame, tw_walk *w, tw_emitter *e, int64_t *row, int64_t count)
 {

@@ -18,7 +18,7 @@ typedef struct {
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
-    int tried;                     /* for decoding: whether C tries to decode rows before the interpreter does */
+    int tried;                     /* for decoding: whether C decodes rows; if not, it leaves all rows to Python */
 } tw_conversion;
 
 typedef struct {

@@ -151,14 +151,16 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Arrange for a frame to return to this pool when its last reference is released. Return the frame."""
+        """Make a frame return to this pool when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame with room for `rows` rows, from the pool if it has one of about that size."""
+        """Return an empty frame with room for `rows` rows. Prefer one from the pool that has room for at most twice as
+        many.
+        """
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))
@@ -204,7 +206,6 @@ cdef bytes packed(str format, object value):
 
 
 cdef object attribute(object value, str name):
-    """Return the value of a field, from a data class instance or from a dict."""
     return value[name] if isinstance(value, Mapping) else getattr(value, name)
 
 

@@ -2,7 +2,7 @@
  *
  * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
  * checked against each other, and against the length of the child or buffer that they point into, if its length is
- * known. Like every consumer, this code has to trust the rest, which comes from the same process.
+ * known. If it isn't known, offsets have to be trusted, as in every consumer; the array comes from the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
@@ -23,7 +23,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether the source is a single value for all rows: the default of a field that the input lacks */
+    /* whether one value serves for all rows: the field's default, because the input lacks the field */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
@@ -84,8 +84,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the start and the size of a value within the child array or data buffer. Return 0, or TW_BAD_INPUT if the offsets
- * are inconsistent. */
+/* Get the range that a value's offsets describe, in the child array or in `data`. Return 0, or TW_BAD_INPUT if the
+ * offsets are negative or descend. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;

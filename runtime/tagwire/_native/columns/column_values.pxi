@@ -20,7 +20,9 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Make an array the source of a column and its descendants. `offset` is that of the enclosing struct array."""
+        """Make an array the source of a column and its descendants. `offset` is the offset of the struct array that
+        contains it.
+        """
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -119,7 +121,7 @@ cdef class Sources:
             raise ColumnError("the array is damaged: its offsets do not fit its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
-            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which fail to encode
+            return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which the encoder rejects
         return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):

@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    /* A list column precedes the columns of its elements, so it has already set the length of their level. */
+    /* List columns precede the columns of their elements, so the level of each column already has its new length. */
     for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;

@@ -3,8 +3,9 @@
  * A frame owns a table of columns, in which each column precedes its children, and the columns' buffers. Columns that
  * always have the same number of values form a level: level 0 has one value per row, and each list column adds a level
  * for its elements. The caller reserves memory for a level with tw_reserve, and then writes each value at its index in
- * the level. Only levels have a length, so a row can be removed by reading the offsets of lists and strings. Validity
- * bitmaps start with all bits set, so only nulls have to change them.
+ * the level. Columns don't store lengths: to remove rows, tw_truncate shortens level 0, and finds the new lengths of
+ * the other levels and of the string data in the offsets. Validity bitmaps start with all bits set, so only nulls have
+ * to change them.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
  */
@@ -45,14 +46,14 @@ typedef struct {
     int32_t level;
     int32_t inner;       /* for list columns: the level of the list elements */
     int64_t size;        /* size of `value` in bytes */
-    const uint8_t *value; /* the column's default, in the form in which buffers store it */
+    const uint8_t *value; /* the column's default, encoded as in its buffers */
 } tw_column;
 
 typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* from this index on, all validity bits are still set */
-    int32_t first, end;  /* the level's columns and their descendants are at the indexes from `first` up to `end` */
+    int32_t first, end;  /* the level's columns and their descendants have the table indexes from `first` up to `end` */
 } tw_level;
 
 typedef struct {
@@ -72,7 +73,7 @@ struct tw_column_frame {
     tw_column *columns;  /* the frame's own copy of the columns, because it outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each column: a frame with the dictionary to which its values refer, or NULL */
+    tw_frame **words;    /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
     tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
     tw_frame *next;      /* linked list of the frames in the pool */
@@ -196,7 +197,8 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. A column that isn't nullable gets a placeholder, which stays invisible because a parent is null. */
+/* Store a null. If the column isn't nullable, store a placeholder, which consumers ignore because an enclosing value is
+ * null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
 /* Store a column's default. Return 0 or an error code. */

@@ -33,7 +33,7 @@ int tw_is_magic2(const tw_struct *s)
 
 /* ---------------------------------------------------------------- headers */
 
-/* Return whether the batch at `p` may have the format of the plan `tried`, whose magic byte follows a varint length. */
+/* Return whether the batch at `p` may have the format that stores its magic byte after a varint length (`b->tried`). */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -64,8 +64,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the slots that are derived from a batch header's fields, such as the last offset. Return TW_UNTRIED, so that
- * Python handles the batch, if a result needs more than 64 bits. */
+/* Compute the slots of tw_batch_slot, such as the last offset, from a batch header's fields. If a result needs more
+ * than 64 bits, return TW_UNTRIED, so that Python handles the batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -92,7 +92,7 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* register 1 is always 0, register 2 always 1 (see framing.h) */
+    known[2] = 1; /* registers 1 and 2 hold the constants 0 and 1 (framing.h) */
 }
 
 /* Read the batch header at `position` into `head`, and set `next` to the end of the batch. */
@@ -153,8 +153,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* Read records of the open batch until the batch ends or the frame is full. After an error, the last row is the record
- * before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
+/* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
+ * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -238,7 +238,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0, whose inner messages have absolute offsets (KAFKA-5365). */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). */
     if (b->head[plan->base_offset] == 0) {
         b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -263,7 +263,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* Store one row for a batch without reading its records. */
+/* Add the row of a batch if only headers are read. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;

@@ -11,9 +11,9 @@
 
 #define TW_SLOTS 64
 
-/* Where a field of a batch header or record is stored: in the column `column`, in the reader's slot `slot`, in both, or
- * (if both are -1) nowhere. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the
- * sinks for the fields of its elements. */
+/* The destination of a field of a batch header or record: a column, a slot of the reader, both, or neither (-1 means
+ * none). If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks for the fields
+ * of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -22,9 +22,9 @@ struct tw_sink {
     const tw_sink *inner;
 };
 
-/* Reads batch headers and records. If the sink of a field has a slot N, the number is stored in `slots[N]`; for a
- * string or bytes, the size is stored there, and the address in `spans[N]`. `r.known` has the registers (see
- * framing.h). In formats that mark tombstones with a bit, `flag` is that bit of the most recently read record. */
+/* The state of reading batch headers and records. A field whose sink has slot N is stored in `slots[N]`: a number, or
+ * the size of a string or bytes value, whose address is stored in `spans[N]`. `r.known` has the registers (framing.h).
+ * In formats that mark tombstones with an attribute bit, `flag` is that bit of the last record that was read. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -34,10 +34,10 @@ typedef struct {
     int flag;
 } tw_record_reader;
 
-/* A column with the same value for all records of a batch. The value is `number`, or, if `slot` is not -1, the bits
- * `mask` of that slot (all bits if `mask` is 0), shifted right by `shift`. For bits with named values, `words` converts
- * the value to an index into the column's dictionary. The column gets null if the value is -1 and `null_number` is set,
- * or if there is a slot `test` (not -1) that lacks a bit of `needed` or has a bit of `unless`. */
+/* A column that has the same value for all records of a batch. If `slot` is -1, the value is `number`. Otherwise it is
+ * computed from that slot: the bits in `mask` (0 means all bits), shifted right by `shift`. Unless `words` is NULL, it
+ * maps the value to an index into the column's dictionary. The column is null if the value is -1 and `null_number` is
+ * set, or if the slot `test` (-1 means none) lacks a bit of `needed` or has a bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -57,8 +57,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that exist in every format. While a batch header is read, its N fields have the slots 0 to N - 1, and the
- * slots of tw_batch_slot follow. */
+/* Slots that don't depend on the format. For records: the offset, and the size of the value. For batch headers: numbers
+ * computed from the header, which follow the slots 0 to N - 1 of its N fields. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -66,8 +66,8 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number from the batch header that is needed to decode records: it is copied from the header's slot `slot` to the
- * record plan's register `place`. */
+/* A number from the batch header that is needed to decode records: slot `slot` of the header is copied to register
+ * `place` of the record plan. */
 typedef struct {
     int32_t place, slot;
 } tw_input;
@@ -88,9 +88,9 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers of `record` for these numbers, or -1 */
+    int32_t offset_base, timestamp_base, timestamp_scale; /* registers that receive these numbers, or -1 */
     int64_t codec_mask, append_mask;
-    int64_t no_wrapper_mask; /* attribute bits that must not be set in a wrapper */
+    int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
     int64_t least;           /* minimum size of an encoded record, in bytes */
 } tw_record_plan;
 

@@ -30,7 +30,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # the constant for the column of file names, or NULL
+    cdef tw_constant *file  # fills the column of file names; NULL if there is none
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -58,7 +58,7 @@ cdef class RecordPlan(Owner):
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return the sinks for a batch header, whose field N is stored in slot N."""
+        """Return sinks that store field N of a batch header in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -156,7 +156,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """List the registers that receive numbers from the batch header, such as the base offset."""
+        """Set `c.inputs`: which batch header fields are copied to which registers before the records are read."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            # A wrapper's header does not contain the base offset of its messages.
+            # Null for a wrapper, whose header does not contain the base offset of its messages.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
@@ -211,7 +211,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up a constant for attribute bits with named values, stored as indexes into the column's dictionary."""
+        """Set up the constant of a dictionary column that names the value of some attribute bits, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no such attribute bits

@@ -1,6 +1,6 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* KIP-631's frame version in front of each record; no other is defined */
+#define TW_METADATA_FRAME 1 /* the frame version in front of each metadata record (KIP-631); there is no other yet */
 /* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 

@@ -41,10 +41,11 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return an array with the columns of `root`, the last of which has the messages from `decode(data, versions)`.
+    """Return an array with the columns of `root`. The last column has the messages that `decode(data, versions)`
+    returns.
 
-    If `kind` is a kind of coordinator or metadata record, the messages are the payloads of type `api_key`, each with
-    its own version. For any other kind, each record value is a message, and `versions` is None.
+    For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, each with its own
+    version. For any other `kind`, `data` has the record values, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

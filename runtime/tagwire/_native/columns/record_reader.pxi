@@ -114,8 +114,8 @@ cdef class RecordColumns:
         """Read the batches that begin before `end`. `data` contains the file's bytes from position `start` on.
 
         Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
-        "refused" if it is invalid or extends beyond `data`, "unclear" if it may be valid. While a batch is open,
-        `data` must stay the same.
+        "refused" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to.
+        While a batch is open, `data` must stay the same.
         """
         cdef Py_buffer view
         cdef int halt

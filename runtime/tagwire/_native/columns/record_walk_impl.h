@@ -85,7 +85,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     return tw_sink_bytes(k, w, at, p, size);
 }
 
-/* Store the value of a field that is absent from a struct: `framing->absent` for numbers, otherwise null. */
+/* Store the value of an absent field: `framing->absent` for a number, null for any other field. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -129,7 +129,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
     return 0;
 }
 
-/* Read an array of structs, which extends to r->end if it has no count. */
+/* Read an array of structs. If the array has no count, it extends to r->end. */
 static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -166,7 +166,6 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
     return fault;
 }
 
-/* Check a number against the rules of its field, and store it. */
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
     w->r.known[framing->keep] = x;
