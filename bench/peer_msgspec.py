@@ -38,8 +38,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # Wrap these in lambdas, as the other libraries have to: the extra call takes as long as encoding a small
-        # message.
+        # Use lambdas, as the other libraries have to: the extra call takes as long as encoding a small message.
         return Contender(
             None,
             make,

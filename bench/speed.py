@@ -46,8 +46,7 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that all libraries encode a message to the same bytes, and that re-encoding a decoded message restores its
-    bytes.
+    """Check that all libraries encode a message to the same bytes, and that encoding reverses decoding.
 
     Libraries that use another version or format only have to pass the second check. Raises SystemExit if a check fails.
     """

@@ -17,18 +17,14 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for these attributes. Raises SystemExit for a single name: attrgetter would not return a
-    tuple.
-    """
+    """Return an attrgetter for these attributes. Raises SystemExit for one name: attrgetter wouldn't return a tuple."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads every value in a message like `sample`; None if `sample` is a plain value, such as
-    an int.
-    """
+    """Return a function that reads every value in a message like `sample`; None if `sample` is itself a plain value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

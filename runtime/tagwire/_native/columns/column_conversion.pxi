@@ -16,9 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The maximum number of list elements or bytes in a column: 2**31 - 1, because Arrow offsets are int32. Tests lower
-    it.
-    """
+    """The maximum number of list elements or bytes in a column: what int32 offsets allow, or less in tests."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -26,19 +24,13 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Set the input and the options in `d` (column_rows.h). Return an object that keeps alive the memory that `d`
-        refers to.
-        """
+        """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to the row that C rejected and return its
-        error code.
-        """
+        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to a rejected row and return an error code."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Convert a row that the C loop rejected with the layout interpreter. Return the value, or raise the
-        interpreter's error.
-        """
+        """Convert a row that the C loop rejected, using the layout interpreter. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
         chunks, is_stream = take(data, "data")
@@ -101,9 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`, which is `root` itself, or its child if `root` also has an error
-    column.
-    """
+    """Decodes messages into the column `value`: `root` itself, or its first child if there is also an error column."""
 
     cdef int64_t depth
 
@@ -158,9 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes the columns of `message` into the column `value`: `root` itself, or its child if `root` also has an error
-    column.
-    """
+    """Encodes rows into the column `value`: `root` itself, or its first child if there is also an error column."""
 
     cdef Shape shape
 

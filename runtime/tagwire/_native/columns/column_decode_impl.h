@@ -35,8 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a tag section that isn't empty, or an optional buffer, which is the KIP-482 draft's form of a tag section.
- * Tagged fields that are absent get their defaults. */
+/* Read a tag section that isn't empty, or an optional buffer (KIP-482 draft). Set the defaults of absent fields. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -226,7 +225,6 @@ static int tw_take_array(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Read a value of fixed size into `values`, or skip it if `values` is NULL. */
 static int tw_take_block(const tw_field *s, tw_reader *r, uint8_t *values, int64_t at)
 {
     if (s->longest > r->end - r->p)

@@ -42,8 +42,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert the length of the bytes written since `place` before them. The length does not count `uncounted` of the
- * bytes. */
+/* Insert a length before the bytes written since `place`: the number of these bytes, minus `uncounted`. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
@@ -131,7 +130,6 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64
     return fault;
 }
 
-/* Write bytes of fixed size. Return TW_REFUSED for null and for bytes of another size. */
 static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;

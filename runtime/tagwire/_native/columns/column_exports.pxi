@@ -115,9 +115,7 @@ cdef class ArrowArray(ArrowStream):
 
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
-    """Return an ArrowStream of the chunks if the caller's input was a stream, otherwise an ArrowArray of the only
-    chunk.
-    """
+    """Return an ArrowStream of the chunks if the input was a stream, otherwise an ArrowArray of the only chunk."""
     cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
     made.shape = shape
     made.root = shape.root

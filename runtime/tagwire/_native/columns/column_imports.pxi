@@ -91,7 +91,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """Return the words for an error message about the Arrow types that a column with the Arrow format `wanted` accepts."""
+    """Describe the Arrow types that a column with the Arrow format `wanted` accepts, in words for an error message."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -161,9 +161,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Set up a source that reads an imported array, but not its children. Raises ColumnError for an array of the wrong
-    type.
-    """
+    """Set up a source that reads an imported array, but not its children. Raises ColumnError if its type is wrong."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:

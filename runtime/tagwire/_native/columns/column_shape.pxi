@@ -158,9 +158,7 @@ cdef class Spares:
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame with room for `rows` rows. Prefer one from the pool that has room for at most twice as
-        many.
-        """
+        """Return an empty frame with room for `rows` rows, if possible from the pool and at most twice as large."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))

@@ -197,8 +197,7 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. If the column isn't nullable, store a placeholder, which consumers ignore because an enclosing value is
- * null. */
+/* Store a null. If the column isn't nullable, store a placeholder, which nobody reads because a parent is null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
 /* Store a column's default. Return 0 or an error code. */

@@ -69,7 +69,6 @@ static inline int tw_sink_attributes(
     return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
 }
 
-/* Read one record, and store each field in its sink (see record_walk_impl.h). Return 0 or an error code. */
 static inline int tw_take_magic2(
     const tw_struct *s, const tw_sink *k, tw_record_reader *w, int64_t at, int has_attributes)
 {

@@ -66,7 +66,6 @@ static inline int tw_sink_bytes(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Read a length and the string or bytes that follow it, or null. */
 static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     tw_reader *r = &w->r;

@@ -50,8 +50,9 @@ cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begu
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `names` has the names of three inputs of `records`: the base offset, the
-    base timestamp, and the factor for timestamp deltas, which is 0 if all records have the append time.
+    `batch` is the class of the batch objects. `records` reads and writes the records. `names` has the names of its
+    three inputs: the base offset, the base timestamp, and the factor for timestamp deltas, which is 0 if all records
+    have the append time.
     """
 
     cdef object batch, format
@@ -108,7 +109,7 @@ cdef class Magic2:
         return made
 
     def records_of(self, batch):
-        """Return an iterator over a batch's records; None if it is compressed, has limits, or was read before."""
+        """Return an iterator over a batch's records; None if Python must read them, for example to decompress them."""
         cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
         cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
         cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
@@ -164,7 +165,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # `append_method` was not called yet, so the slots are unknown
+        if BUILDER[GATHERED] == 0:  # `append_method` has not filled in BUILDER yet
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -224,9 +225,9 @@ cdef inline object setting(object builder, Py_ssize_t index):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    Another batch format may store its magic byte, `other_magic`, after a varint length. If so, `other_length_at` is the
-    offset of that length in a batch (otherwise -1), and `other_gap` is the number of bytes between the length and the
-    magic byte.
+    Python must read a batch if it could also have a format that stores its magic byte, `other_magic`, after a varint
+    length. `other_length_at` is the offset of that length in a batch (-1 if there is no such format), and `other_gap`
+    is the number of bytes between the length and the magic byte.
     """
 
     cdef Magic2 plan

@@ -106,7 +106,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return a copy of a struct's fields in which runs of fixed-width fields contain no selected fields."""
+        """Return a copy of a struct's fields, with runs of fixed-width fields (tw_field.run) split at chosen fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -117,7 +117,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set what the columns of a selected field contain if the field is absent."""
+        """Set `holes`: the values of a selected field's columns if the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:

@@ -1,5 +1,5 @@
-/* Rare cases that C leaves to Cython (coercion.pxi): values of types that decoding never creates, unknown tags, and
- * some comparisons. */
+/* Cython functions (coercion.pxi) for rare cases: values of types that decoding never creates, unknown tags, and some
+ * comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

@@ -14,7 +14,6 @@ cdef public object coerced_bool "tw_coerced_bool"(object value):
 
 
 cdef public object coerced_uuid "tw_coerced_uuid"(object value):
-    """Return the 16 bytes of a UUID."""
     from tagwire.wire.scalars import uuid_bytes
 
     return uuid_bytes(value)

@@ -13,7 +13,7 @@
 typedef struct {
     tw_walk w;
     PyObject *rows;  /* list of all rows so far, including the current row */
-    PyObject *row;   /* the current row, a tuple borrowed from `rows`; NULL outside of rows */
+    PyObject *row;   /* the current row, a tuple that `rows` owns; NULL while no row is being read */
     Py_ssize_t width;
     PyObject *lists[TW_MOST_COLUMNS]; /* for each column whose values are in an array inside the row: the list for
                                        * the array that is being read; otherwise NULL */
@@ -78,7 +78,6 @@ static int tw_begin_row(tw_collect *c)
     return failed ? -1 : 0;
 }
 
-/* Store None in all columns of a selected struct or array that is null. */
 static int tw_put_nulls(const tw_chosen *s, tw_collect *c)
 {
     for (Py_ssize_t index = 0; c->row != NULL && index < s->columns_count; index++)
@@ -117,8 +116,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. Two marks allow splice.h to skip the row: the byte position where the row
- * ends, and the index of the first mark after the row. */
+/* Read an array element that becomes a row. Two marks let splice.h skip the row: the byte position where it ends, and
+ * the index of the first mark that follows its own marks. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;

@@ -106,7 +106,7 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Return the checksum of earlier bytes with the checksum `crc`, followed by `size` bytes. `t` gives the polynomial. */
+/* Extend `crc`, the checksum of earlier bytes, by `size` more bytes. `t` determines the polynomial. */
 static inline uint32_t tw_crc32c_extended(const tw_crc32c_tables *t, uint32_t crc, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42
@@ -116,7 +116,6 @@ static inline uint32_t tw_crc32c_extended(const tw_crc32c_tables *t, uint32_t cr
     return ~tw_crc32c_by_tables(t, ~crc, p, size);
 }
 
-/* Return the checksum of `size` bytes for the polynomial that `t` was prepared for. */
 static inline uint32_t tw_crc32c(const tw_crc32c_tables *t, const uint8_t *p, int64_t size)
 {
     return tw_crc32c_extended(t, 0, p, size);

@@ -19,9 +19,9 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
     PyObject *parameter;  /* the argument's default in the constructor's signature */
-    PyObject *deleted;    /* the value that marks a deleted attribute if an empty slot means the default */
+    PyObject *deleted;    /* marks the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* whether the argument is required; if so, `parameter` is the attribute's value in versions without the field */
+    /* whether the constructor requires the argument; if so, `parameter` is for versions without the field */
     uint8_t required;
 } tw_attribute;
 
@@ -39,7 +39,7 @@ typedef struct {
 } tw_data_class;
 
 /* Return a class's attributes for comparing objects (tw_data_class_of) or for writing their `repr` (tw_shown_class_of).
- * Return NULL if Python must compare or write the objects, or NULL with an exception for an error. */
+ * Return NULL if Python must do this instead; with an exception if there was an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
@@ -57,7 +57,7 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* Convert an argument as the generated constructor does. Return a new reference, or NULL with an exception. */
+/* Convert an argument as the class's generated `__init__` does. Return a new reference, or NULL with an exception. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
     switch (a->takes) {
@@ -214,7 +214,7 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *plac
     return 1;
 }
 
-/* The signature of a vectorcall function as Cython declares it. */
+/* A vectorcall function, with the types that Cython uses for its arguments. */
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API

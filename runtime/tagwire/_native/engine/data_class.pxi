@@ -201,7 +201,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class as long as its `__init__` is `init`.
 
-    Return whether C takes over from Python, which is true only for the first successful call for a class.
+    Return true if Python has constructed them so far; false if it still must, or if C already does.
     """
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
@@ -290,7 +290,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # stop earlier than Python would, because the C stack may be small
+    if depth >= 2 * DEEPEST:  # stop before Python's own limit, because the C stack may be small
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # set if copying an element that contains the array has already copied it
+    found = memo.get(id(array))  # set if the array contains itself, through a struct whose copy has copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

@@ -10,10 +10,11 @@ attributes. Callers pass the numbers that elements need from the enclosing struc
 cdef class Elements:
     """A plan for array elements. `layout` describes one element. Raises NotNative if C can't handle the elements.
 
-    The other arguments map the name of a numeric field to a property of its number. `bases`: the names of two inputs,
-    the base that is added to the number, and the factor that it is multiplied by (or None). `hidden`: a mask of bits
-    that objects don't store. `flags`: a bool attribute and its bit. `follows`: bits derived from other attributes, as
-    tuples (mask, how, attribute, flag).
+    The other arguments are dicts by field name. They describe how objects represent the numbers of these fields:
+    `bases`: the names of two inputs: the base that is added, and the factor that the number is multiplied by (or None)
+    `hidden`: a mask of the bits that the attribute doesn't store
+    `flags`: the name of a bool attribute that stores one of the bits, and the bit
+    `follows`: tuples (mask, how, attribute, flag), for bits that encoding derives from other attributes
     """
 
     cdef const tw_struct *element
@@ -23,7 +24,7 @@ cdef class Elements:
     """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # slots of a record for the arguments of `append`: see gathering.pxi
+    cdef Py_ssize_t given_slots[7]  # slots of the record attributes in GIVEN_NAMES
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 
@@ -77,15 +78,15 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, `rest(index, pos, elements, good)` is called. It must return an iterator that raises
-        the error. `elements` is the number of array elements that count towards the limit so far, and `good` has the
-        format of `LayoutReader.good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
+        If C rejects an element, the iterator calls `rest(index, pos, elements, good)`, which must return an iterator
+        that raises the error. `elements` is how many array elements count towards the limit so far. `LayoutReader.good`
+        describes `good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"invalid range: bytes {pos} to {end} of {len(data)}")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # a bytearray with a view can't be resized
+        reading.data = data if type(data) is bytes else memoryview(data)  # a view keeps a bytearray from being resized
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -109,7 +110,7 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return (data, highest, is_unsure). For each input, `highest` has the highest number relative to it.
+        """Return (data, highest, is_unsure). `highest` has the highest number written relative to each of the inputs.
 
         If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """
@@ -150,7 +151,7 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Set how objects represent a field's number: see `Elements`."""
+    """Apply the arguments of `Elements` to one field."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -246,7 +247,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `self.rest` is the function that `read` was given, or a batch, whose method is used.
+        # `rest` is the argument of `read`, or the batch object that `Magic2.records_of` has set.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

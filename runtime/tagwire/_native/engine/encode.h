@@ -168,7 +168,6 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* Write a tuple's elements as int32s. The buffer must have room for all of them. */
 static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
     uint8_t *p = w->p;

@@ -46,9 +46,8 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array and record its valid elements in r->good, so that the layout interpreter can skip them after an error.
- * If the elements must be sorted by a number, also record the last valid number: the error may be that the next number
- * isn't higher. */
+/* Read an array. Record its valid elements in r->good: after an error, the layout interpreter skips them. In an array
+ * sorted by a number, also record the last valid number, because the error may be that the next number isn't higher. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -226,8 +225,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read the rest of a field on the fast path. The caller has read the field's first varint, `bits`. Advance `*p` to the
- * end of the field. `held` is the slot's old value, which may be reused. */
+/* Read a field on the fast path, after its first varint, `bits`. Advance `*p` to the end of the field. `held` is the
+ * slot's old value, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -340,7 +339,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 /* Read a struct into `made`, an object read earlier to which nothing else refers. Steals the reference to `made`. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* on the fast path, reading replaces the old values */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces the old values itself */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));

@@ -43,36 +43,36 @@ typedef struct {
     int64_t mask;
     uint8_t how;
     Py_ssize_t slot;      /* slot of the attribute that is tested for None or emptiness */
-    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute; if that is None, `slot` is tested */
+    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute that decides; if it is None, `slot` is tested */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
     uint8_t way;          /* a tw_way: the field's fast path */
-    uint8_t is_usual;     /* whether the field needs no special handling except that its base is added */
+    uint8_t is_usual;     /* whether all properties below except `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm, in a checksum field and in the first field that a checksum covers */
+    uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that receives the field's number, or `absent` if the field is absent */
-    uint8_t guard;        /* register that decides whether the field is present: see tw_holds */
-    /* The attribute's value is base + scale * number. `base` and `scale` are registers: by default 1, which is always
-     * 0, and 2, which is always 1. */
+    uint8_t keep;         /* register for the field's number, or for `absent`; 0 if nothing depends on the number */
+    uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
+    /* Registers: the attribute's value is base + scale * number. By default, they are the registers that hold 0 and
+     * 1. */
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
     uint8_t last;         /* for numbers that must ascend: register that holds the previous element's number */
-    uint8_t ordered;      /* for arrays whose elements must ascend: the `last` register of the elements */
-    uint8_t sum;          /* register that holds the checksum of all bytes from this field on */
+    uint8_t ordered;      /* for arrays whose elements must ascend: the register that is `last` in the elements */
+    uint8_t sum;          /* for the first field that a checksum covers: register that holds the checksum */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
-    int8_t place;         /* for lengths and checksums: this field's index among them; otherwise -1 */
+    int8_t place;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* `place` of the length that measures only this field, or -1 */
-    int8_t covered;       /* `place` of the checksum that covers all bytes from this field on, or -1 */
+    int8_t measured;      /* `place` of the length that states the size of this field alone, or -1 */
+    int8_t covered;       /* `place` of the checksum whose coverage begins at this field, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number that other fields see if this field is absent */

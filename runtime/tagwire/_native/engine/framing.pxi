@@ -181,7 +181,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Set what a length, count or checksum is computed from."""
+        """Set the properties of a length, count or checksum, such as what it measures, counts or covers."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -210,7 +210,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set which numbers a field may hold, and which checksum covers the bytes from this field on."""
+        """Set the restrictions on a field's number, and the checksum whose coverage begins at the field."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -270,7 +270,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct's values are tuples or dicts, or any field has properties besides its type."""
+    """Return whether a struct needs framings: its values are tuples or dicts, or a field has more than its type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

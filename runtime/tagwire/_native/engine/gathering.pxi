@@ -15,7 +15,7 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The records of a batch that have been encoded so far. Their deltas are relative to the bases in `inputs`."""
+    """The encoded records of a batch that is being built. Their deltas are relative to the bases in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the bytes that `finished` has returned; the writer is empty while this is set
+    cdef bytes done  # what `finished` returned, until another record is added; meanwhile, the writer is empty
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records and, for each input such as the base offset, the highest number relative to it."""
+        """Return the encoded records, and the highest number relative to each input, such as the base offset."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
@@ -130,7 +130,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # passes the offset without a Python int
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # for an empty offset slot
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
