@@ -173,14 +173,12 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ values
 
     cdef object value(self, object message, bint is_lossless):
-        """Convert a message to a dict of JSON values. Return None if Python must convert the message."""
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
     cdef object made(self, object obj):
-        """Convert a dict of JSON values to a message. Return None if Python must convert the dict."""
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -188,7 +186,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if Python must raise an error because a rule over several fields is broken."""
+        """Return the message; None if it breaks a rule that involves several fields, so that Python raises an error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -199,7 +197,6 @@ cdef class JsonPlan(Owner):
     # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
-        """Convert a message to JSON text. Return None if Python must write the text."""
         cdef tw_json_writer w
         cdef object text = None
         w.style.shared, w.style.lossless = &SHARED.c, is_lossless
@@ -216,7 +213,6 @@ cdef class JsonPlan(Owner):
         return text
 
     cdef object read(self, bytes data):
-        """Convert JSON text to a message. Return None if Python must read the text."""
         cdef tw_reader r
         cdef tw_json_reader t
         if self.reading == NULL:

@@ -55,8 +55,8 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from the attribute values in `placed`, where NULL means the default. If `made` is 0, return NULL
- * without creating an object. Steals the references in `placed`. */
+/* Create an object from the attribute values in `placed` (NULL means the default), and release these references. If
+ * `made` is 0, only release them and return NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# Maps the (family, width) of a wire type to its kinds: first the unsigned kind, then the signed kind.
+# Maps the (family, width) of a wire type to its kinds: (unsigned, signed).
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The types that the length of a whole struct may have. Such a length is the struct's first field.
+# The encodings of a struct's own length, and the types of the field that contains it (the struct's first field).
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """The base class for owners of plans. The list `kept` keeps the objects alive that a plan points to."""
+    """Base class of objects that own C plans. The list `kept` keeps the objects alive that a plan points to."""
 
     cdef list kept
 
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return (length, fields): the encoding of the length that precedes a struct's fields (or None), and the fields."""
+    """Return (length, fields): the encoding of a struct's own length (None if it has none), and its other fields."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

@@ -107,8 +107,8 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the total encoded size of a struct's int32 arrays, without one short length for each array, because
- * looks_width includes these lengths. Return -1 if a slower check is needed. */
+/* Return the total encoded size of a struct's int32 arrays; -1 if a slower check is needed. A short length of each
+ * array is left out, because looks_width includes it. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
@@ -144,8 +144,7 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the total encoded size of a struct's fields, except those marked TW_LOOK_CLOSELY; -1 if a field needs a slower
- * check. */
+/* Return the encoded size of all fields but those in the group TW_LOOK_CLOSELY; -1 if a field needs a slower check. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
@@ -178,8 +177,8 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by how they are measured. Add up the fixed widths and short lengths in `looks_width`. Call
- * this when the struct's `items` are complete. */
+/* Group a struct's fields by tw_look_way, and set `looks_width` to the sum of their fixed widths and short lengths.
+ * Call this when the struct's `items` are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

@@ -82,8 +82,8 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value`, `fresh` and `late` are used */
 };
 
-/* The fields that measure.h distinguishes: int16, int32 and int64; arrays of int32; other fixed-width values, strings
- * and bytes; all other fields. TW_LOOK_WAYS is the number of these groups. */
+/* How measure.h treats a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
+ * another fixed-width value, a string or bytes. TW_LOOK_CLOSELY: anything else. */
 enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_ONCE, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
 
 typedef struct {
@@ -120,7 +120,7 @@ struct tw_struct {
     uint8_t leaves;         /* whether the values are tuples that contain only numbers, strings and bytes */
     uint8_t marks_count;    /* number of lengths and checksums among the fields */
     uint8_t tuple_size;
-    uint8_t atomic;         /* whether the garbage collector need not track objects without views (tracking.h) */
+    uint8_t atomic; /* whether decoded objects without views can't be part of a reference cycle (tracking.h) */
     uint8_t is_short;       /* whether the values are objects and every field has a fast path */
 };
 
@@ -164,7 +164,7 @@ typedef struct {
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input is the output of a decompressor */
+    int packed;             /* whether the input has been decompressed: C rejects compressed data inside it */
     int trusted;            /* whether to skip the verification of checksums */
     const uint8_t *numbers; /* bytes of the previous int32 array: see tw_same_numbers */
     PyObject *numbers_tuple;
@@ -184,12 +184,12 @@ typedef struct {
     int64_t counted;
     int counting;
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
-    int64_t *highest;       /* for each register: the highest number written relative to it; may be NULL */
+    int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
     int gap;                /* width of the last varint that filled a gap, used as the width of the next gap */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
-    int64_t implied;        /* the number to write if the slot `implied_slot` is empty */
+    int64_t implied;        /* the number for the attribute at `implied_slot`, used if that slot is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected;    /* the last message's size or 0: the room to allocate when the stack buffer is full */
+    Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
     const tw_shared *shared;
 } tw_writer;
 

@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field for the length that precedes a struct: see tw_struct.enclosing."""
+        """Return a field that stands for the length before a struct in traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -181,7 +181,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether decoded objects without views contain only values that need no tracking: see tracking.h."""
+    """Return whether objects decoded without views can't be part of a reference cycle: see tracking.h."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):

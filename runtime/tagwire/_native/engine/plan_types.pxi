@@ -11,7 +11,7 @@ cdef class PlanBuilder(Owner):
     # ------------------------------------------------------------ overridden for each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the owner of a field's value or, if `item` is None, of an array's elements."""
+        """Return the owner of the value of the field `item`, or of an array's elements if `item` is None."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
@@ -103,7 +103,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs, each with one size check. Fields set in `apart` are not joined."""
+    """Join adjacent fixed-width fields into runs, each with one size check. Leave out the fields set in `apart`."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -30,14 +30,14 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether there are unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
+    """Whether a struct has unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
     cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
 
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """A cache, derived from `span_types`, that `tagwire.explain.trace` sets. Initially None."""
+    """A cache of `tagwire.explain.trace`, which derives it from `span_types`. Initially None."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has this slot, so no number is implied
+    w.implied_slot = -2  # no field has this slot, so `implied` is not used
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -319,7 +319,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Reset `good` and `refused`, which describe the valid input before an error."""
+    """Reset `good` and `refused`, which describe the valid bytes before an error."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
@@ -361,7 +361,7 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Set the reader's limits, and store the maximum depth in `depth`. Return False if there are too many bytes."""
+    """Set the reader's limits, and store `limits.depth` in `depth`. Return False if the data exceeds `limits.bytes`."""
     depth[0] = at_most(limits.depth)
     if r.end - r.p > at_most(limits.bytes):
         return False

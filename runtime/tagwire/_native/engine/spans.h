@@ -23,8 +23,8 @@ typedef struct {
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* The span kinds that all plans share. In addition, each field of a plan has TW_ROLES kinds, numbered from
- * TW_SPAN_FIELDS on. */
+/* The span kinds that all plans share. Field number N of a plan has TW_ROLES more kinds, starting at TW_SPAN_FIELDS +
+ * TW_ROLES * N. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
@@ -33,7 +33,7 @@ typedef struct {
     tw_span *span;        /* the rows in the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* added to the kinds of this plan, because several plans may write to `rows` */
+    int32_t first_kind;   /* offset of this plan's kinds, because several plans may write to `rows` */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }

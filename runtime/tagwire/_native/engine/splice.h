@@ -39,8 +39,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- values */
 
-/* Return whether a value was changed that has no bytes in the message, because its field is absent or null. The old
- * value of an absent array is an empty list, so an empty tuple counts as unchanged. */
+/* Return whether the user's function has set a field that has no bytes in the message, because it is absent or null.
+ * The old value of an absent array is an empty list, so an empty tuple counts as unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -63,8 +63,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value that contains structs still equals the value in the old bytes. It doesn't if the user's
- * function has modified the structs in place. */
+/* Return whether a value that contains structs still equals its old bytes: the user's function may have modified the
+ * structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -124,7 +124,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the array elements that are rows. Set `*end` to the old end offset of the last element, if there is one. */
+/* Write the array elements that are rows. Set `*end` to the last element's end in the old message, if there is one. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {

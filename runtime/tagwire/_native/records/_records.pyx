@@ -51,7 +51,8 @@ cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, its base timestamp,
-    and whether all records have exactly that timestamp. Raises ValueError for positions outside the buffer.
+    and whether all records have exactly that timestamp. `has_attributes` is false if the records have no attributes
+    byte. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -84,7 +85,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
     JSON lines begin with `head`. Lines of tab-separated text (`is_text`) end with `head` and the record's own
     attributes. Stops when `most` bytes have been written, and before a record that Python must read, which may be
-    invalid. The other arguments are the same as for `facts`.
+    invalid. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -110,8 +111,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
     """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
 
     Flag 1: the record's offset is in `lasts`, a sorted buffer of int64. Flag 2: its key is null. Flag 4: its value is
-    null. `bases` has the batch's base offset, its base timestamp, and whether all records have exactly that timestamp.
-    Raises ValueError for positions outside `data`.
+    null. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -129,7 +129,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
     """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
 
-    The arguments are the same as for `lines`.
+    `Source` describes the arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_totals t

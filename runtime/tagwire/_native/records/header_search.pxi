@@ -3,12 +3,12 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # number of bytes to cache from the file outside the window
+    PAGE = 1 << 12  # maximum size of `page`, a part of the file outside the window
 
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # `algorithm`: index of the checksum polynomial; -1 if there is no checksum
+    int magic, algorithm  # `algorithm`: index into `sums`; -1 if there is no checksum
 
 
 @final
@@ -16,9 +16,10 @@ cdef class HeaderSearch:
     """Searches a file for positions where a batch may begin: its length, magic byte and checksum must be valid.
 
     A form describes the batch header of one format: (length_at, is_varint, is_zigzag, counts_itself, least,
-    magic_behind, magic, polynomial, sum_at, sum_begin). `magic_behind`, `sum_at` and `sum_begin` are relative to the
-    end of the length. Polynomial 0 means no checksum. The time to check a position does not depend on the length found
-    there.
+    magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length. The positions of the magic byte
+    (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`) are relative to the end of
+    the length. Polynomial 0 means no checksum. The time to check a position does not depend on the length
+    (range_sums.h).
     """
 
     cdef object data
@@ -27,7 +28,7 @@ cdef class HeaderSearch:
     cdef int count
     cdef tw_sums sums[2]
     cdef uint32_t *before[2]
-    cdef int64_t known[2]  # for each polynomial: the number of blocks for which `before` has been computed
+    cdef int64_t known[2]  # for each polynomial: how many entries of `before` have been computed
     cdef bytes page
     cdef int64_t page_start
 
@@ -103,7 +104,7 @@ cdef class HeaderSearch:
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC register of all bytes of the file before `at`, which is relative to the window."""
+        """Return the CRC register after all bytes of the file before `at`, a position relative to the window."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start
@@ -119,7 +120,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Compute `before`, the CRC registers at the starts of blocks, up to block number `block`."""
+        """Extend `before`, the CRC registers at the starts of the file's blocks, up to block number `block`."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

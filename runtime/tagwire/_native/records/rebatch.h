@@ -43,8 +43,8 @@ int tw_totals_of(tw_batch *batch, tw_totals *totals);
  * them. Return 1; 0 if the run isn't empty and would grow beyond `most` bytes; or -1 if the record can't be encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
-/* Move records from a batch that tw_facts_of has accepted, until the run reaches `most_bytes` or `most_records`. These
- * limits don't apply to a run's first record. Omit the records with a 0 in `kept` (NULL keeps all). If records are
+/* Move records from a batch that tw_facts_of has accepted, until the run reaches `most_bytes` or `most_records`; a
+ * run's first record may exceed these limits. Omit the records with a 0 in `kept` (NULL keeps all). If records are
  * left, set `next` to the offset of the first of them. Return 1, or 0 if the deltas of the next record would be out of
  * range. */
 int tw_take_records(

@@ -8,7 +8,7 @@
 typedef struct {
     const uint8_t *valid;   /* validity bits; NULL if the column has no nulls */
     int64_t first;
-    const int32_t *ends;    /* for bytes: where the first row starts in `data`, followed by each row's end */
+    const int32_t *ends;    /* for bytes: the start of each row in `data`, and the end of the last row */
     const uint8_t *data;    /* for bytes: the contents of all rows */
     const int64_t *numbers; /* for numbers: the values. If both `numbers` and `ends` are NULL, all rows are null */
 } tw_column;
@@ -22,9 +22,9 @@ typedef struct {
     uint64_t content;       /* sum of the CRC-32C checksums of each record's encoded key, value and headers */
 } tw_rows;
 
-/* Append rows from row `*row` up to row `stop`, until the run reaches `most_bytes` or `most_records`. These limits
- * don't apply to a run's first record. Set `*row` to the next row. Return 1, or 0 if a new run could not take that row
- * either: it is too large, or its offset is less than `next_offset` or equal to INT64_MAX. */
+/* Append the rows from `*row` up to `stop`, until the run reaches `most_bytes` or `most_records`; a run's first record
+ * may exceed these limits. Set `*row` to the first row that was not appended. Return 1, or 0 if a new run could not
+ * take that row either, because it is too large, or its offset is below `next_offset` or equal to INT64_MAX. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
