@@ -1,8 +1,8 @@
 """The interface that every benchmarked library implements: how to build, encode and decode the benchmark messages.
 
 Each library builds its messages from the same contents, the way its users would. A library without the benchmark's
-version of a message uses the closest version that it has, and the result table shows that version. It never takes more
-work to encode or decode, and often takes less.
+version of a message uses the closest version that it has, which never takes more work and often takes less. The result
+table shows the version.
 
 The libraries are imported only when they are used, so these modules can be loaded and type-checked without them.
 """

@@ -103,16 +103,16 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Decode the messages in `data`. `versions` is an array with each row's version, or None for one version."""
+        """Decode an array of bytes or strings. `versions` is an array of each row's version; None for one version."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
         cdef Block block = Block(sizeof(tw_source))
-        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"  # accept strings as bytes
+        format = "u" if (<bytes>rows.type.c.format) in (b"u", b"U", b"vu") else "z"
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # C can't check the limit
+        if limits.depth is None or self.depth <= limits.depth:  # the C loop doesn't check the depth limit
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -135,7 +135,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has already checked the offsets
+        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has checked the array's offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )

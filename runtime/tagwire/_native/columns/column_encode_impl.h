@@ -124,8 +124,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` on that have tags below `before`, except those without a bit in `bits`.
- * Set `*next` to the first field with a higher tag. */
+/* Write the tagged fields from index `*next` on that have a tag below `before` and a bit in `bits`. Set `*next` to the
+ * first field with a higher tag. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -146,7 +146,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # no array: the end of the stream, unless `export` sets one
+    out.release = NULL  # a released array marks the end of an Arrow stream; `export` overwrites it
     try:
         array = next(pull.arrays, None)
         if array is not None:

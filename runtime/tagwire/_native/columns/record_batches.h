@@ -83,7 +83,7 @@ typedef struct {
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     int32_t is_message;      /* whether a batch is a single message (perhaps a wrapper), as in magic 0 and 1 */
-    int32_t leaves_wrappers; /* whether Python must decompress wrappers even if only headers are read */
+    int32_t leaves_wrappers; /* whether Python must read wrappers, to verify their compressed messages */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */

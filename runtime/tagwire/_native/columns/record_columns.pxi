@@ -30,7 +30,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # fills the column of file names; NULL if there is none
+    cdef tw_constant *file  # the value of the file name column; NULL if there is no such column
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -135,7 +135,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # the remaining columns: this format has no fields for them
+        for column in columns.values():  # the columns for which this format has no field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            # Null for a wrapper, whose header does not contain the base offset of its messages.
+            # The column is null for a wrapper, whose header does not contain the base offset of its messages.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
@@ -214,7 +214,7 @@ cdef class RecordPlan(Owner):
         """Set up the constant of a dictionary column that names the value of some attribute bits, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # the format has no such attribute bits
+        if group is None:  # the format's attributes don't contain this value
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0

@@ -212,7 +212,7 @@ cdef class RecordColumns:
 
 
 cdef tw_frame *texts(words) except NULL:
-    """Return a complete frame with a single column, which contains the strings `words`."""
+    """Return a frame (columns.h) with a single column, which contains the strings `words`."""
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

@@ -165,7 +165,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # `append_method` has not filled in BUILDER yet
+        if BUILDER[GATHERED] == 0:  # `append_method` must look up the builder's slots first
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:

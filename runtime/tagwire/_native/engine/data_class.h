@@ -21,7 +21,7 @@ typedef struct {
     PyObject *parameter;  /* the argument's default in the constructor's signature */
     PyObject *deleted;    /* marks the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* whether the constructor requires the argument; if so, `parameter` is for versions without the field */
+    /* whether the constructor requires the argument; `parameter` is then the value in versions without the field */
     uint8_t required;
 } tw_attribute;
 

@@ -290,7 +290,7 @@ cdef object deep_value(object value, object memo, int depth):
     found = memo.get(id(value))
     if found is not None:
         return found
-    if depth >= 2 * DEEPEST:  # stop before Python's own limit, because the C stack may be small
+    if depth >= 2 * DEEPEST:  # stop before Python's recursion limit, because the C stack may be small
         raise RecursionError("maximum recursion depth exceeded while a struct is copied")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # set if the array contains itself, through a struct whose copy has copied it
+    found = memo.get(id(array))  # found if the array contains itself: copying a struct inside has already copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

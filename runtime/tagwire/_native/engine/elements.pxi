@@ -24,7 +24,7 @@ cdef class Elements:
     """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
-    cdef Py_ssize_t given_slots[7]  # slots of the record attributes in GIVEN_NAMES
+    cdef Py_ssize_t given_slots[7]  # the slots of the record attributes that GIVEN_NAMES lists
     cdef bint knows_slots
     cdef Py_ssize_t last_size
 

@@ -21,8 +21,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if a field that is missing in this version has a value other than its default, unless the field is
- * ignorable. */
+/* Return -1 if this version lacks a field that isn't ignorable and does not have its default value. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)

@@ -60,8 +60,7 @@ struct tw_framing {
     uint8_t filled;       /* for arrays: whether at least one element is required */
     uint8_t keep;         /* register for the field's number, or for `absent`; 0 if nothing depends on the number */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* Registers: the attribute's value is base + scale * number. By default, they are the registers that hold 0 and
-     * 1. */
+    /* Registers: the attribute's value is base + scale * number. By default, these registers hold 0 and 1. */
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */

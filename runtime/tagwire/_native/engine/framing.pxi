@@ -26,7 +26,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # the names of the numbers that callers must pass, with their registers
+    cdef dict inputs  # maps the name of each number that callers must pass to its register
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -270,7 +270,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: its values are tuples or dicts, or a field has more than its type."""
+    """Return whether a struct needs framings: its values aren't objects, or a field has properties besides its type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

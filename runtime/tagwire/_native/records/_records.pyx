@@ -174,7 +174,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """A checksum of all appended rows: the sum of the CRC-32C of each encoded record from its key on."""
+        """A checksum of all appended rows: the sum of each record's CRC-32C, which covers the bytes from its key on."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:

@@ -3,7 +3,7 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # maximum size of `page`, a part of the file outside the window
+    PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window
 
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
@@ -18,8 +18,7 @@ cdef class HeaderSearch:
     A form describes the batch header of one format: (length_at, is_varint, is_zigzag, counts_itself, least,
     magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length. The positions of the magic byte
     (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`) are relative to the end of
-    the length. Polynomial 0 means no checksum. The time to check a position does not depend on the length
-    (range_sums.h).
+    the length. Polynomial 0 means no checksum. A check takes the same time for any length (range_sums.h).
     """
 
     cdef object data

@@ -7,7 +7,7 @@
 
 #include "engine/crc32c.h"
 
-/* The distance in bytes between the positions for which a checksum of all preceding bytes of the file is stored. */
+/* A checksum of all preceding bytes of the file is stored for each position that is a multiple of this number. */
 #define TW_SUM_BLOCK 256
 
 typedef struct {

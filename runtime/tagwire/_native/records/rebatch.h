@@ -45,8 +45,8 @@ int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t tim
 
 /* Move records from a batch that tw_facts_of has accepted, until the run reaches `most_bytes` or `most_records`; a
  * run's first record may exceed these limits. Omit the records with a 0 in `kept` (NULL keeps all). If records are
- * left, set `next` to the offset of the first of them. Return 1, or 0 if the deltas of the next record would be out of
- * range. */
+ * left, set `next` to the offset of the first of them. Return 0 if the next record's deltas would be out of range,
+ * otherwise 1. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 
