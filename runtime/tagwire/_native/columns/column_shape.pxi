@@ -90,7 +90,6 @@ cdef class Shape(Owner):
         return 0
 
     cdef tw_frame *frame(self, int64_t rows, int64_t most) except NULL:
-        """Return a new frame with room for `rows` rows."""
         cdef tw_frame *frame
         with nogil:
             frame = tw_new_frame(self.columns, self.count, self.levels, self.levels_count, rows, most)

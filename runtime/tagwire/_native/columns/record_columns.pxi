@@ -214,7 +214,7 @@ cdef class RecordPlan(Owner):
         """Set up the constant of a dictionary column that names the value of some attribute bits, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # the format's attributes don't contain this value
+        if group is None:  # the format has no attribute bits with this name
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0

@@ -224,7 +224,7 @@ static int tw_collect_entries(const tw_choice *ch, tw_collect *c, int64_t count)
         if (s < end && s->field->tag == tag) {
             if (tw_collect_tag(s++, c, size) < 0)
                 return -1;
-        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* a second pass finds the error's position */
+        } else if (tw_walk_tag(ch->plan, &c->w, tag, size, r->p, -1) < 0) /* walk.h later finds the error's position */
             return -1;
     }
     if (more < 0)

@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # found if the array contains itself: copying a struct inside has already copied it
+    found = memo.get(id(array))  # if the array contains itself, copying a nested struct has already copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

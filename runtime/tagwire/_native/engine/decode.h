@@ -151,7 +151,6 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     return object;
 }
 
-/* Read a nested struct or an optional fixed-width value. Return None for null. */
 static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
 {
     int present = tw_is_present(f, r);
@@ -301,7 +300,6 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
     }
 }
 
-/* Decode the message at r->p. Return a new reference, or NULL for an error. */
 static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reader *r)
 {
     PyObject *message;

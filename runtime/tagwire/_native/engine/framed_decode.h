@@ -289,7 +289,6 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-/* Read a struct's fields into `made`, a new object, tuple or dict without values. */
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {

@@ -26,7 +26,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # maps the name of each number that callers must pass to its register
+    cdef dict inputs  # the registers of the numbers that callers must pass, by name
     cdef object ordering
 
     def __cinit__(self, Shared shared):

@@ -243,7 +243,6 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
-    """Convert unknown tagged fields to JSON values."""
     from tagwire.message.json import json_tags
 
     return json_tags(tags)

@@ -148,7 +148,7 @@ typedef struct {
 /* The valid elements at the start of an array in a record format. After an error, the layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
-    int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
+    int64_t count, elements; /* `count`: number of valid elements; `elements`: remaining limit on array elements */
     int64_t last;            /* for arrays sorted by a number: that number in the last valid element */
 } tw_good;
 

@@ -43,7 +43,6 @@ cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
 
 
 cdef public int has_twins "tw_has_twins"(object array, tuple keys) except -1:
-    """Return whether two elements of an array have the same key."""
     cdef set seen = set()
     cdef Py_ssize_t count = 0
     first = keys[0]

@@ -14,7 +14,7 @@ enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the objects that were compared last */
+    PyTypeObject *cls;       /* class of the last compared objects, cached with its attributes */
     const tw_data_class *c;  /* the attributes of `cls`; NULL if Python must compare its objects */
 } tw_comparing;
 

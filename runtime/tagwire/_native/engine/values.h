@@ -80,7 +80,6 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
     }
 }
 
-/* Read a varint whose sign is encoded as f->zigzag specifies. */
 static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
 {
     uint64_t x;
@@ -139,7 +138,6 @@ static PyObject *tw_new_view(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return PySequence_GetSlice(r->views, from, from + size);
 }
 
-/* Read a string or bytes value with its length, or null. */
 static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);

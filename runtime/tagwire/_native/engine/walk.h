@@ -320,7 +320,6 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
 
 /* ---------------------------------------------------------------- values of any kind */
 
-/* Skip and validate a string or bytes value with its length, or null. */
 static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
 {
     int64_t size = tw_read_length(r, f->length);
@@ -339,7 +338,6 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
     return tw_read_varint(r, f->bits == 32 ? 5 : 10, &x) < 0 || (f->bits == 32 && x >> 32) ? -1 : 0;
 }
 
-/* Skip and validate a value that isn't a struct or an array. */
 static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];

@@ -122,8 +122,8 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 
 #define TW_PADDED (-2)
 
-/* Read a varint of at most `size` bytes. Return 0, -1 if the varint is invalid, or TW_PADDED if it is longer than
- * necessary. */
+/* Read a varint of at most `size` bytes. Return 0 on success, -1 if the varint is invalid, or TW_PADDED if it is longer
+ * than necessary. */
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
     uint64_t x = 0;
@@ -259,8 +259,8 @@ static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 }
 
 /* Read the tag and the size of the next entry in a tag section or optional buffer. In a tag section, `*left` is the
- * number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1, 0 if there are no more
- * entries, or -1 for an error. */
+ * number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1 for an entry, 0 if there
+ * are no more, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;

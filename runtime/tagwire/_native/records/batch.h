@@ -1,4 +1,4 @@
-/* The decompressed records of a batch that have not been read yet. */
+/* The unread records of a batch, decompressed. */
 #ifndef TAGWIRE_BATCH_H
 #define TAGWIRE_BATCH_H
 

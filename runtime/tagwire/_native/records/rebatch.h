@@ -39,8 +39,9 @@ typedef struct {
 /* Compute the totals of a batch. Return 1, or 0 if Python must read a record, which may be invalid. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
-/* Append a record whose key, value and headers take `body_size` bytes, and set `*body` to where the caller must write
- * them. Return 1; 0 if the run isn't empty and would grow beyond `most` bytes; or -1 if the record can't be encoded. */
+/* Append a record whose key, value and headers take `body_size` bytes; the caller must then write them at `*body`.
+ * Return 1 on success, 0 if the run isn't empty and would grow beyond `most` bytes, or -1 if the record can't be
+ * encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
 /* Move records from a batch that tw_facts_of has accepted, until the run reaches `most_bytes` or `most_records`; a
