@@ -1,7 +1,7 @@
 """Build the plans for the C loops over columns. They are the structs of plan.h, but each `slot` is a column index."""
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # maximum nesting of structs, because the C functions are recursive
+    DEEPEST_COLUMNS = 100  # limit on nested structs, because the C functions are recursive
 
 
 cdef class ColumnBuilder(PlanBuilder):

@@ -44,7 +44,7 @@ typedef struct {
     int32_t width;       /* width of a value in bytes; 0 if it varies */
     int32_t end;         /* table index after the column's last descendant */
     int32_t level;
-    int32_t inner;       /* for list columns: the level of the list elements */
+    int32_t inner;       /* for list columns: index of the level that contains the list elements */
     int64_t size;        /* size of `value` in bytes */
     const uint8_t *value; /* the column's default, encoded as in its buffers */
 } tw_column;
@@ -53,7 +53,7 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* from this index on, all validity bits are still set */
-    int32_t first, end;  /* the level's columns and their descendants have the table indexes from `first` up to `end` */
+    int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
 } tw_level;
 
 typedef struct {

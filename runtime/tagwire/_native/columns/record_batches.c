@@ -263,7 +263,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
 
 /* ---------------------------------------------------------------- batches */
 
-/* Add the row of a batch if only headers are read. */
+/* Add a row for the batch itself, if only headers are read. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;

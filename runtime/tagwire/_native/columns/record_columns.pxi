@@ -58,7 +58,7 @@ cdef class RecordPlan(Owner):
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return sinks that store field N of a batch header in slot N."""
+        """Return an array of tw_sink that stores field N of a batch header in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -66,7 +66,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return sinks that discard the fields of a struct. Raises NotNative if the C loop can't read the struct."""
+        """Return an array of tw_sink that discards a struct's fields. Raises NotNative if C can't read the struct."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -211,7 +211,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up the constant of a dictionary column that names the value of some attribute bits, such as the codec."""
+        """Set up the tw_constant of a dictionary column that names the value of attribute bits, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

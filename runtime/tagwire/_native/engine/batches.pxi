@@ -158,7 +158,7 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """Build the batch of a builder. Return None if Python must do so, for example to compress the records."""
+        """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
         cdef Gathering gathering
         cdef int64_t numbers[4]
         cdef int64_t offset, wanted, last

@@ -39,7 +39,7 @@ typedef struct {
 } tw_data_class;
 
 /* Return a class's attributes for comparing objects (tw_data_class_of) or for writing their `repr` (tw_shown_class_of).
- * Return NULL if Python must do this instead; with an exception if there was an error. */
+ * Return NULL if Python must do this instead, or NULL with an exception after an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);

@@ -127,8 +127,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
- * class, because the subclass may store its attributes differently. */
+/* Write a struct, and hold a reference to the object while it is written. An object of a subclass is first converted to
+ * the base class, because the subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;

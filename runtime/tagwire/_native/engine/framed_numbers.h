@@ -16,8 +16,8 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Set the bits of `x` that encoding derives from other attributes of the object. Return -1 if such an attribute has an
- * invalid value. */
+/* Set the bits of `x` that encoding derives from other attributes of the object. Return -1 if one of these attributes
+ * has an invalid value. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {

@@ -58,7 +58,7 @@ struct tw_framing {
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register for the field's number, or for `absent`; 0 if nothing depends on the number */
+    uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
     /* Registers: the attribute's value is base + scale * number. By default, these registers hold 0 and 1. */
     uint8_t base, scale;

@@ -278,19 +278,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Convert a message to a dict of JSON values. Return None if Python must do so. Raises the errors of `encode`."""
+    """Convert a message to a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Convert a dict of JSON values to a message. Return None if Python must do so."""
+    """Convert a dict of JSON values to a message; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text. Return None if Python must do so. Raises the errors of `encode`."""
+    """Convert a message to JSON text; None if only Python can convert it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -298,6 +298,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Convert JSON text to a message. Return None if Python must do so."""
+    """Convert JSON text to a message; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -166,7 +166,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append a message's spans to `rows`, and return the `Walk`; None if C can't apply these limits."""
+        """Append a message's spans to `rows`, and return the `Walk`; None if only Python can do this."""
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):

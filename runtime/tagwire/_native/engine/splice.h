@@ -232,7 +232,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if a row has a new value for a field that this version does not have, unless the value may be dropped. */
+/* Return -1 if a row sets a field that this version does not have, unless the field's value may be ignored. */
 static int tw_refuse_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)

@@ -264,11 +264,11 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` has accepted, up to the limits, which don't apply to a run's first record.
+        """Move records that `facts` has accepted, until a limit is reached. The first record may exceed the limits.
 
         `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
         position of the next record, the number of records left, and the next record's offset. That offset is None if
-        the record's deltas would be out of range in this run. Raises ValueError for positions outside `data`.
+        the record's deltas would be out of range in this batch. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -287,10 +287,10 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, up to the limits, which don't apply to a run's first record.
+        """Append rows as records, until a limit is reached. The first record may exceed the limits.
 
-        Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into a new run either,
-        or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.
+        Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into an empty batch
+        either, or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records

@@ -1,4 +1,4 @@
-/* Append rows of Arrow columns to a run of encoded magic 2 records. */
+/* Encode rows of Arrow columns as the magic 2 records of a new batch. */
 #ifndef TAGWIRE_ROWS_H
 #define TAGWIRE_ROWS_H
 
@@ -22,9 +22,9 @@ typedef struct {
     uint64_t content;       /* sum of the CRC-32C checksums of each record's encoded key, value and headers */
 } tw_rows;
 
-/* Append the rows from `*row` up to `stop`, until the run reaches `most_bytes` or `most_records`; a run's first record
- * may exceed these limits. Set `*row` to the first row that was not appended. Return 1, or 0 if a new run could not
- * take that row either, because it is too large, or its offset is below `next_offset` or equal to INT64_MAX. */
+/* Append the rows from `*row` up to `stop`, until the new batch reaches `most_bytes` or `most_records`; its first
+ * record may exceed these limits. Set `*row` to the first row that was not appended. Return 1, or 0 if an empty batch
+ * could not take that row either: it is too large, or its offset is below `next_offset` or equal to INT64_MAX. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
