@@ -49,7 +49,7 @@ typedef struct {
 struct tw_framing {
     uint8_t frame;
     uint8_t way;          /* a tw_way: the field's fast path */
-    uint8_t is_usual;     /* whether all properties below except `keep`, `base` and `scale` can be ignored */
+    uint8_t is_usual; /* whether all properties below except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
     uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
