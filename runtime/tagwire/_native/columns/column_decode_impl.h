@@ -19,7 +19,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* a map column; the next three columns are its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* a map column: the three columns after it are its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;

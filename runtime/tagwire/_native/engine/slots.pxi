@@ -75,7 +75,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of a class that `check_class` accepts. It must stay alive."""
+    """Return the data for allocating objects of a class that `check_class` accepts. The class must stay alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)

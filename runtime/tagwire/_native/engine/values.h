@@ -157,8 +157,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
-/* Read bytes of fixed size. They are usually short, so they are copied even if other bytes fields become
- * memoryviews. */
+/* Read bytes of fixed size. They are usually short, so they are copied even if other bytes become memoryviews. */
 static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
