@@ -1,6 +1,6 @@
 """Run the command line as `python -m tagwire`, for environments without the `tagwire` script on PATH.
 
-The command line needs third-party libraries, so the runtime must not import it. This module runs it by name.
+No module of the runtime may import `tagwire_cli`, which needs third-party libraries, so `runpy` runs it by its name.
 """
 
 import runpy

@@ -100,7 +100,7 @@ class CapturedFrame:
 
     @property
     def connection(self) -> str:
-        """The run and the connection, separated by a space; unknown names are left out."""
+        """The names of the recording and the connection, separated by a space; unknown names are left out."""
         return " ".join(each for each in (self.run, self.conn) if each is not None)
 
     @property
@@ -279,10 +279,10 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames and marks of closed connections from JSON lines, skipping blank lines. Raises CaptureError.
+    """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    With `keeps_damaged`, invalid lines are kept, but not if the first line isn't a JSON object: the file is then
-    something else.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, it becomes a frame with a `gap` instead, but only
+    after a line that begins with `{`: a file that begins otherwise probably isn't JSON.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

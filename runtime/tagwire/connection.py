@@ -102,7 +102,7 @@ class Answer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last step of a call. It contains the call's result."""
+    """The last step that `Connection.asking` and similar methods yield, with the result for the driver to return."""
 
     result: Any
 
@@ -272,9 +272,9 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        The default version is the highest that loses nothing. With `check`, a response with error codes raises
-        AnswerError. With `retry`, a request whose errors are all retriable is sent again, with pauses of at most
-        `retry` seconds in total.
+        By default, the version is the highest one that can represent the whole request. With `check`, a response with
+        error codes raises AnswerError. With `retry`, a request whose errors are all retriable is sent again, with
+        pauses of at most `retry` seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -288,7 +288,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send all requests without waiting in between, and end with a list of the responses."""
+        """Yield the steps that send all requests without waiting in between. The last step has a list of responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)
@@ -323,7 +323,7 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # First just try to encode: searching for losses takes longer, and encoding usually detects them anyway.
+            # If this version never drops a value silently, just try to encode. This is faster than looking for losses.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
@@ -419,7 +419,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield how many seconds to wait after each failed attempt, `seconds` in total, then 0, which means to give up."""
+    """Yield the pause after each failed attempt: `seconds` in total, and finally 0, which means to give up."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

@@ -37,7 +37,7 @@ def hides() -> bool:
 def without_frames(function: F) -> F:
     """Remove the traceback from every TagwireError that a function raises.
 
-    Debuggers and crash reports show the local variables of its frames, which may contain secrets.
+    Debuggers and crash reports show the local variables in a traceback, which may contain secrets.
     """
 
     @wraps(function)

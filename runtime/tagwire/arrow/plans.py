@@ -117,7 +117,6 @@ def _name(options: ColumnOptions) -> str:
 
 
 def _result(value: Column, options: ColumnOptions) -> Column:
-    """Return the result column: `value` itself, or a struct of a value and an error if `errors` is "column"."""
     if options.errors not in _ERRORS:
         raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
     return with_error(value) if options.errors == "column" else value

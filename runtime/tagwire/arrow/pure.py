@@ -81,9 +81,9 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert every array of `data` by calling `row(value, version)` for each of its values.
+        """Convert an Arrow array or stream: the new values are `row(value, version)` for each old value.
 
-        `rows_of(array)` lists an array's values.
+        `rows_of(array)` lists the values of one array.
         """
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
@@ -187,7 +187,7 @@ class PureEncoder(_Pure):
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
-    """Replace timestamps and durations in a type with int64, because pyarrow would create datetime objects for them."""
+    """Return a type with int64 in place of timestamps and durations, which pyarrow would convert to datetimes."""
     if pa.types.is_timestamp(type) or pa.types.is_duration(type):
         return pa.int64()
     if pa.types.is_struct(type):
@@ -284,7 +284,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a message attribute's value to the value that pyarrow needs.
+    """Convert a field's value to the Python object from which pyarrow builds an element of `column`.
 
     `place` is the message name and version, for error messages.
     """
@@ -303,7 +303,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a value from pyarrow to the value of a message attribute.
+    """Convert a Python object that pyarrow made from an element of `column` to the field's value.
 
     `place` is the message name and version, for error messages.
     """
@@ -325,7 +325,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Return `convert(value)`. Raises EncodeError if `convert` rejects the value as not representable."""
+    """Return `convert(value)`. If it raises Unfit, raise EncodeError with the message, version and path instead."""
     try:
         return convert(value)
     except Unfit as unfit:

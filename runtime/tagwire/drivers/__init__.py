@@ -32,7 +32,7 @@ class BasePeer:
         self._buffer = memoryview(bytearray(_READ_SIZE))
 
     def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps that a `Connection` yields, and return their result."""
+        """Carry out the steps that a `Connection` yields (send, wait, pause), and return the last step's result."""
         raise NotImplementedError
 
     def get_buffer(self, sizehint: int = -1) -> memoryview:
@@ -53,9 +53,9 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Yield an address. In the `with` block, turn an OSError into a PeerConnectionError.
+    """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
 
-    Raises AddressError if the text is not an address.
+    Raises AddressError if the string is not an address.
     """
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:

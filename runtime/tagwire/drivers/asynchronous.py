@@ -52,7 +52,6 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         self.transport.abort()
 
     async def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps that a `Connection` yields, and return their result."""
         for step in steps:
             if isinstance(step, Done):
                 return step.result

@@ -59,7 +59,6 @@ class Peer(BasePeer):
         self.close()
 
     def carry_out(self, steps: Steps) -> Any:
-        """Carry out the steps that a `Connection` yields, and return their result."""
         for step in steps:
             if isinstance(step, Done):
                 return step.result

@@ -75,10 +75,9 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length in a line to the size of the bytes after it.
+    """Set the length at the start of a line to the number of bytes that it covers. A null that covers none stays null.
 
-    `opened` is the size of the batches listed on later lines, which the length covers as well. A null length stays null
-    if it covers no bytes.
+    The length covers the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
     width = _width(code, line.data)
     content = line.data[width:]
@@ -183,7 +182,6 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 
 
 def _width(code: str, data: bytes) -> int:
-    """Return how many bytes of `data` the length at its start takes."""
     if code in _FIXED:
         return min(_FIXED[code], len(data))
     return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))

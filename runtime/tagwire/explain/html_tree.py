@@ -1,4 +1,4 @@
-"""Traces as the rows of a field tree for browsers (`tree.js`): plain values, in columns.
+"""Convert traces to the table that `tree.js` shows in browsers as a tree of fields.
 
 A row is a node of the trace, a title, an error, or unread bytes. It has a depth and a name; the script builds paths
 from the names, and a hex dump from the bytes. As in the output of `annotate`, each byte is in exactly one row.
@@ -27,7 +27,7 @@ Note = Callable[[Node], str]
 
 
 class Unit(NamedTuple):
-    """One explained item: a message, a frame, or the batches of an input."""
+    """The traces to explain together: those of one message, of one frame, or of all batches in an input."""
 
     facts: Sequence[str]
     """Lines about the unit; the first line is its title if there are several units."""
@@ -54,7 +54,7 @@ class _Row(NamedTuple):
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """Return the field tree as JSON-able values: `title`, `facts`, and `rows`, which has a list per column.
+    """Return the table as JSON-able values. `facts` has the lines about the unit, and `rows` a list for each column.
 
     A row's bytes are a hex string, or `[first, last]` (the hex of both ends) for more than `RUN` bytes, or null if the
     bytes are hidden. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
@@ -160,7 +160,7 @@ class _Walk:
             return  # the field's first byte is invalid, so nothing of the field was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        is_section = node.path == around  # a section of tagged or optional fields has its parent's path
+        is_section = node.path == around  # only sections of tagged or optional fields have their parent's path
         about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space
@@ -180,7 +180,7 @@ def _node_row(node: Node, around: str | None, value: str) -> _Row:
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a section of tagged or optional fields has its parent's path
+    if node.path == around:  # a section of tagged or optional fields, which has no name of its own
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:

@@ -77,9 +77,9 @@ def _without_indexes(path: str) -> str:
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """Return a dict from paths without indexes to the documentation of a generated class and its fields.
+    """Return the documentation of a generated class and its fields, by path without array indexes.
 
-    The message's own documentation is under the empty path. For other layouts, the dict is empty.
+    The path of the class itself is "". The dict is empty if `struct` is None: only generated classes are documented.
     """
     if struct is None:
         return {}

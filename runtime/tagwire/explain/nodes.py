@@ -161,7 +161,7 @@ class Node:
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return a copy of this root node that is at offset `begin` and path `path` of a larger trace."""
+        """Return a copy of this root node for a larger trace, in which its offset is `begin` and its path is `path`."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

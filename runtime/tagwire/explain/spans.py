@@ -1,9 +1,9 @@
 """The data of a trace: one row of 32 bytes for each span (a field, struct, array or tag section) that was read.
 
-A row has the span's position and kind, and the number of the first row after the rows inside it. Rows are in the order
-of their first bytes. Paths, types and values are computed only when a node is accessed (`tagwire.explain.nodes.Node`),
-so the trace of a megabyte takes a few megabytes. The native engine writes the same rows (`_native/engine/spans.h`),
-except rows for elements of fixed-width arrays, which can be computed from the array's row.
+A row has the span's offset, length, kind and value, and the number of the first row after its descendants. Rows are in
+the order of their first bytes. Paths, types and values are computed only when a node is accessed
+(`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native engine writes the same rows
+(`_native/engine/spans.h`), except rows for elements of fixed-width arrays, which can be computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _INT32: Final = range(-(1 << 31), 1 << 31)
 
 
 class SpanRow(NamedTuple):
-    """A row: one span, with the memory layout of `tw_span` in spans.h."""
+    """The row of one span, with the memory layout of `tw_span` in spans.h."""
 
     offset: int
     length: int
@@ -106,7 +106,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """The traces of the batches in a records field, which replace the field's own children."""
+    """The traced batches of a records field, and their number. The `nodes` replace the field's own child nodes."""
 
     number: int
     nodes: tuple[Any, ...]
@@ -174,7 +174,7 @@ class Spans:
                 del kept[late]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
-        """Yield the rows of a span's direct children. `stop` is the first row after the span."""
+        """Yield the row numbers of a span's direct children. `stop` is the number of the first row after the span."""
         part = row + 1
         while part < stop:
             yield part
@@ -201,7 +201,7 @@ class Spans:
         return spans
 
     def element_kind(self, array: SpanKind) -> SpanKind:
-        """Return the span kind of an array's elements, for fixed-width elements, which have no rows of their own."""
+        """Return the kind of a fixed-width array's elements, which have no rows of their own."""
         found = self._elements.get(id(array))
         if found is None:
             assert isinstance(array.type, Array)
@@ -310,8 +310,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    # Drop an item that ends after the error, such as a length or checksum that was rejected after
-                    # reading.
+                    # The item ends after the error: it was read before it was rejected, as a wrong checksum is.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()

@@ -180,8 +180,7 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # These bytes are the end marker of a buffer of optional fields. After an error, they are bytes that were read
-        # only in part.
+        # This is the end marker of a buffer of optional fields or, after an error, an item that was read only in part.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)

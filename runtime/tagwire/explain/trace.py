@@ -62,10 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Merge the result of tracing the records in this message into `canonical` and `error`.
-
-        If the message itself has an error, that error is kept.
-        """
+        """Update `canonical` and `error` after tracing the message's records. Keep an error of the message itself."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -174,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that end before `offset`. They must be the same in all header versions."""
+    """Return a layout of the header fields that end before `offset`. They must be the first fields of all versions."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -214,7 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message with the native engine. Return False if the Python reader must trace the message instead.
+        """Trace a message with the native engine. Return False if only the Python reader can do so.
 
         For example, only the Python reader can continue a lenient trace after an error.
         """

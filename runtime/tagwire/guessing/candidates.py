@@ -160,7 +160,7 @@ class _Work:
         known = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
         self.error_name = known
 
-    # ------------------------------------------------------------ whole readings
+    # ------------------------------------------------------------ messages that decode completely
 
     def requests(self) -> Iterator[Candidate]:
         """Yield the request that the header names, even if only part of its body can be decoded."""
@@ -215,7 +215,7 @@ class _Work:
             facts = [count(whole, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)
 
-    # ------------------------------------------------------------ partial readings
+    # ------------------------------------------------------------ messages that decode only in part
 
     def parts(self, kind: str) -> Iterator[Candidate]:
         """Yield the likeliest messages that decode only in part. Called if no message decodes to the last byte."""

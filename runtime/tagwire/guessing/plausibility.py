@@ -48,7 +48,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
     """Return the cost of a header or body in bits.
 
-    If a field of an array element repeats the previous element's value, it costs less.
+    A field costs less if it has the same value as in the previous array element.
     """
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
@@ -67,7 +67,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Return a key for a field, without array indexes, so that a field has the same key in all elements of an array."""
+    """Return a key that is the same for a field in all elements of an array: the type, and the path without indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
@@ -80,7 +80,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # structs also have the value True, but cost nothing
+        return 1.0 if kind == "bool" else 0.0  # the node of a struct also has the value True, but costs nothing
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)

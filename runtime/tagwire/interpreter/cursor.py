@@ -52,12 +52,12 @@ class LayoutCursor:
         """The number of bytes left before `end`, the end of the readable bytes."""
         return self.end - self.pos
 
-    # ------------------------------------------------------------ rejecting
+    # ------------------------------------------------------------ errors
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise DecodeError, or the class `error`, at `offset`. The default is the current position."""
+        """Raise `error` at `offset`, by default the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,
@@ -84,10 +84,10 @@ class LayoutCursor:
             found = f"a depth of {amount}" if limit == "depth" else f"{amount} {what[:-1] if amount == 1 else what}"
             self.fail(found, f"at most {most} (Limits.{limit})", error=LimitError)
 
-    # ------------------------------------------------------------ recording
+    # ------------------------------------------------------------ spans of a trace
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """If there is a recorder, open a span of the trace. `what` is its type, or a description if it has no type."""
+        """Open a span if a trace is recorded. `what` is the span's layout type, or a description such as `tag 3`."""
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 

@@ -41,7 +41,7 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise a DecodeError at the current position. Inside compressed data, use the start of that data."""
+        """Raise `error` at `offset`, or where the compressed data begins if `offset` is in decompressed bytes."""
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)
@@ -53,7 +53,7 @@ class FramedCursor(LayoutCursor):
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
-        """Read a value of a type."""
+        """Read a value of a type, without recording a span for it."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ items
@@ -77,14 +77,14 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # The length may count its own bytes, too. Store only the length of the item `kind.of`, which is read later.
+            # Store the length of the item `kind.of` alone, even if the length on the wire includes its own bytes.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length was given by an earlier item. Raises DecodeError if the value is shorter."""
+        """Read an item whose length is in an earlier item. Raises DecodeError if bytes are left after the value."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -95,7 +95,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may be stored as no bytes at all, even if the codec says otherwise.
+        # An empty array may be stored as no bytes, even if a codec is set.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
@@ -105,7 +105,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # Nested messages are read here only for the trace. Otherwise, they stay bytes.
+            # Decode nested messages only to record their spans. The value itself stays bytes.
             if self.recorder is not None and value is not None:
                 with self.unpacked(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
@@ -176,12 +176,12 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ compressed bytes
 
     def codec(self, packing: Compression, scopes: Scopes) -> str:
-        """Return the name of the codec with which an item is compressed, given by an earlier item; or `none`."""
+        """Return the name of an item's codec, which an earlier item specifies; `none` for no compression."""
         return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
 
     @contextmanager
     def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Decompress the bytes from `start` to `end`, and read the result inside the `with` block."""
+        """Decompress the bytes from `start` to `end`. Inside the `with` block, the result is the reader's input."""
         from tagwire.wire.compression import DecompressionError, unpack
 
         if self.compressed_at is not None:
@@ -198,7 +198,7 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        # After an error this is not undone: the position inside the decompressed bytes is reported.
+        # Not in a `finally` block: after an error, the trace needs the position in the decompressed bytes.
         self.buf, self.raw, self.end = outside
         self.pos, self.compressed_at = end, None
 

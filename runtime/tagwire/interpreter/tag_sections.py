@@ -129,7 +129,7 @@ class TagSectionReader(RuledCursor):
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Add the fields that are absent from the section to `values`, with their defaults, and the unknown fields."""
+        """Add the defaults of fields that are absent from the section, and the unknown fields, to `values`."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()

@@ -95,10 +95,7 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Return an error text for an object whose class has the expected name, but is another class.
-
-    Return "" if the names differ, too.
-    """
+    """Return an error text for two different classes of the same name; "" if their names differ."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -120,7 +117,7 @@ def _default(field: Item | None) -> Any:
 
 
 class Recorder(Protocol):
-    """Receives the spans of a message as they are read. Calls nest as the spans do."""
+    """Receives the spans of a message while it is read. The calls of `open` and `close` nest as the spans do."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Open a span: a field, an array element, a struct, or a tag section."""

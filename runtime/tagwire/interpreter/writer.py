@@ -145,7 +145,7 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError for a wrong constant, or for named bits with undefined values."""
+        """Return `value`. Raises EncodeError for another value than the constant, and for undefined named bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:
@@ -154,7 +154,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item that its condition excludes has a value other than its default."""
+        """Raise EncodeError if an item whose condition isn't met has a value other than its default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -241,8 +241,7 @@ class LayoutWriter(ValueWalk):
             return
         if not _is_array(value):
             self.fail(f"expected a tuple or list of {type.element}, got {self.got(value)}")
-        # Copy the elements, so that the count is right even if another thread changes the list, or a subclass has a
-        # wrong `len`.
+        # Copy the elements, because another thread may change the list, and a subclass may have a wrong `len`.
         elements = tuple(value)
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):

@@ -1,4 +1,4 @@
-"""The simplest parts of layouts, which contain no other types: lengths, numbers, and parts of record formats.
+"""The parts of layouts that don't contain other types: lengths, numbers, and what only record formats have.
 
 `tagwire.layout` exports all of them; import them from there. Record formats add:
 
@@ -51,7 +51,7 @@ class FrozenData:
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """Return a copy with some constructor arguments changed."""
+        """Return a copy with the constructor arguments in `changes`."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -273,9 +273,9 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes compressed by a codec. The bit group `bits` of the item `field` gives its number; 0 means no compression.
+    """The compression of an item. The bits `bits` of the item `field` are the codec's number; 0 means no compression.
 
-    The compressed bytes are either an array that fills its extent, or a value that has its own length and contains
+    The item is either an array that fills its extent, or a value that has its own length and contains
     messages of the same format.
     """
 

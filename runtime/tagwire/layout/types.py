@@ -53,9 +53,9 @@ class Sized(FrozenData):
 class Array(FrozenData):
     """An array: a count, then the elements.
 
-    If `length` is None, the item named `counted_by` gives the count (see `Count`). If that is empty too, the elements
-    fill the enclosing extent. With `order`, the elements ascend; with `filled`, there must be at least one. `unique`
-    names the key fields; no two elements may have the same combination of their values.
+    If `length` is None, the item named `counted_by` gives the count (see `Count`). If `counted_by` is also empty, the
+    elements fill the enclosing extent. With `order`, the elements ascend; with `filled`, there must be at least one.
+    `unique` names the key fields; no two elements may have the same combination of their values.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")

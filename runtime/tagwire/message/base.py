@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
     class Declarations:
-        """Makes type checkers derive constructors from the declared fields; the attributes below are not parameters."""
+        """Makes type checkers derive the constructor of each subclass from its declared fields."""
 
 else:
     H = "H"
@@ -207,21 +207,20 @@ class Struct(Declarations):
         from copy import deepcopy
 
         memo.setdefault(id(NO_TAGS), NO_TAGS)  # deepcopy can't copy NO_TAGS, which is immutable anyway
-        made = memo[id(self)] = self.__new__(type(self))  # stored first, because its fields may contain the object
+        made = memo[id(self)] = self.__new__(type(self))  # stored first: a field may contain the object itself
         for name in self._attributes:
             setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews can't be pickled, so convert them to bytes. Nor can the shared empty `unknown_tags`, so leave it
-        # out.
+        # Memoryviews and NO_TAGS can't be pickled: convert the former to bytes, and omit the latter.
         # Pass the fields as state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # The return type is a type variable of its own: generated code thereby decides how the result is typed.
+    # The return type `R` is independent of the parameters, so that generated methods can declare their own.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""

@@ -78,10 +78,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that computes an attribute with `make`.
-
-    It stores the result on the class that declares the fields, which `make` gets as its argument.
-    """
+    """Return a `bind` function that calls `make` with the class that declares the fields, and sets the result there."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -146,7 +143,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # Another thread was faster, or a handwritten `__init__` has called `super().__init__`.
+        # Another thread has just set `__init__`, or a handwritten `__init__` has called `super().__init__`.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
@@ -177,7 +174,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class.
 
-    If several threads get here at once, the class must keep the first codec, because others may already use its plans.
+    If several threads get here at once, the class keeps the first codec: another thread may already use its plans.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
@@ -188,8 +185,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods, because a thread that creates a subclass meanwhile reads it
-        # (`inherit_calls`).
+        # Set `_bound` before the methods: `inherit_calls` reads it when another thread creates a subclass.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return a parameter's annotation, given the annotation of its attribute. For an array, it is any iterable."""
+    """Convert an attribute's annotation to its constructor parameter's: for an array, the parameter is any iterable."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")
@@ -84,7 +84,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return the source of the expression that the constructor stores for a parameter. Must agree with `acceptor`."""
+    """Return source code that converts an argument to the value to store. Must do the same as `acceptor`."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"

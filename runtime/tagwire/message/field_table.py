@@ -207,7 +207,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # an int may be the number of a UUID
+        return self.default if isinstance(default, int) else default  # for a UUID, `own_default` is an int
 
     @property
     def json_name(self) -> str:
@@ -282,7 +282,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Expands the fields of one message version to a layout. Each version of a struct is expanded once."""
+    """Builds the layout of one message version. Caches the layouts of its structs by class and version."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message

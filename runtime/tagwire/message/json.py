@@ -142,7 +142,7 @@ def _member_text(value: Any) -> str:
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """Hide sensitive values in `made`, the JSON form of a struct, and return `made`."""
+    """Replace the sensitive values in `made`, the JSON form of a struct, with HIDDEN in place. Return `made`."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
         if row.json_name not in made or value is None:
@@ -312,7 +312,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # after an error, this is not undone: the error's text may show the value
+        self.is_hidden = around  # not restored after an error, whose text must also hide the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:

@@ -70,7 +70,7 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"
-    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # strings in JSON have no line breaks
+    lines = ",\n".join(shown).replace("\n", "\n" + " " * indent)  # JSON strings contain no raw line breaks
     return "{\n" + " " * indent + lines + "\n}"
 
 

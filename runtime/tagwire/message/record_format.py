@@ -101,5 +101,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last: in the meantime, another thread would take a preliminary None for the result
+            cls._plan = plan  # set last: None is a valid result, so other threads must not see it before
         return cls._plan

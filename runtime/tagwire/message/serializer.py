@@ -29,10 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object from which fields of type bytes are sliced.
-
-    That object is a memoryview with `views`, and otherwise the same bytes.
-    """
+    """Return the bytes to read, and the object to slice for bytes fields: a memoryview if `views`, else the bytes."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

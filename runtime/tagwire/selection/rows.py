@@ -18,8 +18,6 @@ Row = tuple["Any", ...]
 
 
 class _Drop:
-    """Removes the element of a row for which a rewrite function returns this value."""
-
     def __repr__(self) -> str:
         return "tagwire.DROP"
 
@@ -42,7 +40,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Return the value at the end of the steps: None inside a null, and a list if the steps enter an array."""
+    """Follow the steps from `owner` and return the value: None inside a null, a list if the steps enter an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -98,7 +96,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: `row` itself if it is an element, otherwise a new element with its values."""
+        """Return the element to append: `row` itself if it is one, otherwise a new one with the values in `row`."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
@@ -149,7 +147,7 @@ def misfit(result: Any, width: int) -> str:
 
 
 def _thawed(value: Any) -> Any:
-    """Return a value in which all lists are copies, which the caller may modify."""
+    """Copy all lists in a value, so that the rewrite function may modify them."""
     return list(map(_thawed, value)) if type(value) is list else value
 
 

@@ -45,7 +45,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """Reads the input once, and copies it to `out` with new values. The input before `copied` is already in `out`."""
+    """Reads the input once, and writes it to `out` with new values. Input before `copied` is already written."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -112,7 +112,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Read the value at the current position, and write the new value instead unless it is unchanged."""
+        """Read the value at the current position. Write `new` in its place, unless the value is unchanged."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -280,7 +280,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. A struct is compared with the input: the user may have modified it."""
+    """Return whether a value is unchanged. A struct may have been modified in place, so compare it with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

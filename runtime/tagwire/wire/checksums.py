@@ -34,7 +34,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Return the checksum of earlier bytes followed by `data`, given `value`, the checksum of the earlier bytes.
+    """Extend the checksum `value` of the bytes before `data`: return the checksum of both together.
 
     Raises MissingExtraError if no library can compute it.
     """

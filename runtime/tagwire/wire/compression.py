@@ -101,7 +101,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    # The last ratio plus a margin: if the buffer is too small, decompression must start again with a larger one.
+    # Size the buffer by the last ratio plus a margin: if it is too small, decompression must start again.
     ratio = 4.0
     library: Any = None
 
@@ -115,7 +115,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # A larger buffer helps only against this error.
+                # Only this error means that the buffer was too small.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:

@@ -123,7 +123,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """An IEEE 754 float. A value for four bytes is rounded to the nearest one, or rejected if out of range."""
+    """An IEEE 754 float of 4 or 8 bytes. For 4 bytes, a value is rounded, or rejected if it is out of range."""
 
     __slots__ = ()
     family = "floating"

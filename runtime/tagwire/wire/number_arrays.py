@@ -186,7 +186,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
 
 
 def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with compact lengths at `pos`, sliced from `raw`; return them and their end."""
+    """Read `count` byte strings with compact lengths at `pos`; return them (slices of `raw`) and the position after."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)

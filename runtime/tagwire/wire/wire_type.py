@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow. Contains a reason, or the expected type and the value."""
+    """Raised for a value that the type does not allow. If `value` is set, `reason` says what was expected instead."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -49,7 +49,7 @@ class Deviation(ValueError):
 
 
 class WireType:
-    """A primitive type, with everything that depends on it: names in specs, bytes, values. Families are subclasses."""
+    """A primitive wire type: its name in specs, its bytes and its Python values. Each family is a subclass."""
 
     __slots__ = ("code", "high", "low", "name", "width")
 
@@ -149,7 +149,7 @@ class WireType:
             out += pack(f">{self.code}", self.raw_of(value))
 
     def meaning(self, value: Any) -> str:
-        """Return a readable meaning to show next to a value; "" if the value alone says enough."""
+        """Return a readable form to show next to the value, such as a date; "" for types without a semantic."""
         return ""
 
     # ------------------------------------------------------------ JSON
@@ -173,7 +173,7 @@ class WireType:
         return text
 
     def holds(self, value: object) -> bool:
-        """Return whether a default has the right Python type. Whether it is in range is not checked."""
+        """Return whether a default has the right Python type. It may be out of range."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis
