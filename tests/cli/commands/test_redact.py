@@ -60,7 +60,7 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Check responses that can be paired with their requests only by order.
+    """Check requests with equal correlation IDs, whose responses can be paired with them only by order.
 
     If a response has the expected type, only its secret fields are redacted. Otherwise, all of it is hidden.
     """

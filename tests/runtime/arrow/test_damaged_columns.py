@@ -126,7 +126,7 @@ def test_odd_values_are_rejected_as_row_by_row() -> None:
 
 
 def as_array(sample: Sample, message: Any) -> Any:
-    """Return the message as an array of 64-bit integers and offsets, or None if such an array can't represent it."""
+    """Return the message as an Arrow array with 64-bit integers and offsets; None if Arrow can't represent it."""
     root = message_column("", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], Selection(None))
     try:
         return pa.array([plain(root, message)], wide_type(root))

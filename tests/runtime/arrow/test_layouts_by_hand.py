@@ -146,7 +146,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
 
 
 class ManyTags(tagwire.Message):
-    """A message with more tagged fields than native columns have bits for."""
+    """A message with 65 tagged fields: more than C code can mark as seen in a 64-bit integer."""
 
     __slots__ = (*(f"field_{number}" for number in range(65)), "unknown_tags")
     NAME = "ManyTags"

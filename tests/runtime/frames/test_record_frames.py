@@ -104,7 +104,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_after_an_int16_version() -> None:
-    """Check messages after an int16 version, the form in which Kafka's ConsumerProtocol writes member metadata."""
+    """Check messages that follow an int16 version, as in the member metadata of Kafka's ConsumerProtocol."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

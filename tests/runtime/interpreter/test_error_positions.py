@@ -1,7 +1,8 @@
 """Check that the native engine finds the position of each error itself.
 
 The layout interpreter is the reference. Normally, the engine can ask it to decode the message again to locate an error.
-In these tests it can't, so an engine that doesn't find a position fails. Only the interpreter locates errors in values.
+In these tests it can't, so an engine that doesn't find a position fails. Encoding errors are an exception: only the
+interpreter finds their paths.
 """
 
 from random import Random
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Decode every prefix with low limits, except for the limit `bytes`, which is checked before decoding begins."""
+    """Decode every prefix with a low limit. The limit `bytes` is not set: it is checked before decoding begins."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
@@ -108,7 +109,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """The missing attribute must be reported, because all attributes of a struct are read before any is checked."""
+    """The missing attribute must be reported, not the wrong type of `name`: all attributes are read before the checks."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal

@@ -64,7 +64,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Return v2's layout with additional bits in the record attributes, or with additional fields behind them."""
+    """Return v2's layout with additional bits in the record attributes, or with additional fields after them."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

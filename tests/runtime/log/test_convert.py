@@ -231,7 +231,7 @@ def test_the_broker_s_own_files(logs: Path, tmp_path: Path) -> None:
 
 
 def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> Path:
-    """Create a broker's log folder with one partition. `entries` lists the log start offsets of its checkpoint file."""
+    """Create a broker's log folder with one partition. `entries` are the lines of its log start offset checkpoint."""
     (folder / f"t-{partition}").mkdir(parents=True)
     (folder / f"t-{partition}" / f"{0:020}.log").write_bytes(build([Record(0, 5, None, b"v")], "v2").encode())
     lines = entries.split(", ") if entries else []

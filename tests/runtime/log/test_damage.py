@@ -94,7 +94,7 @@ TO_THE_END = {
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
-    """Return (is kept, start, end) of each part, as reading should report it."""
+    """Return the expected result of `read`: (is kept, start, end) of each part."""
     ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 

@@ -151,7 +151,7 @@ def test_one_of_many_threads_writes(tmp_path: Path) -> None:
         thread.join()
     assert len(refused) == 7
     assert records_of(tmp_path / "out") == 500
-    # A process may have locked the file before writing its name. It is then called "another process".
+    # If a process has locked the file, but not written its name yet, the error says "another process".
     writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing it|already")
     assert all(writing.search(each) for each in refused)
 

@@ -236,7 +236,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit one write between the check and the link of another write.
+    """Commit a write after another write has checked the log, but before it has linked its manifest.
 
     The other write must append its rows if they have no offsets, and must be rejected if they have.
     """
@@ -314,7 +314,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a write is rejected at once if there are no hard links, because two commits could then collide."""
+    """Check that a write is rejected if the file system has no hard links: two commits could then collide."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -359,7 +359,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail each disk operation after the manifest in turn: the commit must be undone or carried out completely."""
+    """Fail each disk operation after the manifest's creation: the commit must be undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -394,7 +394,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail all disk operations after the manifest. The commit is valid, and the error warns against writing again."""
+    """Fail all disk operations after the manifest's creation: the commit is valid, and the error warns of writing again."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -488,7 +488,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a commit succeeds if the file server creates its link, but loses the reply and reports an error."""
+    """Check that a commit succeeds if its link is created, but the file server's reply is lost and an error reported."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

@@ -81,7 +81,6 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     ended = threading.Event()
 
     def finish_and_link() -> None:
-        """Finish the commit after the other process has read its manifest, and link the late job's manifest."""
         LocalFolder(str(tmp_path)).carry_out(2, is_own=False)
         name.hardlink_to(draft)
         ended.set()
@@ -188,7 +187,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
 def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Check that a write's rows are complete if its writer reported success, and absent if it reported a failure."""
+    """Despite disk errors, a write's rows must be complete if its writer reported success, and absent if it failed."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

@@ -271,7 +271,7 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
 
 
 def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
-    """Check that the next reader finishes an overwrite that is decided, but has not deleted the old objects yet."""
+    """Check that the next reader finishes an overwrite that is committed, but has not deleted the old objects yet."""
     url, writer, staged = begun(bucket, overwrite=True)
     with (
         requests(lambda _, kind: kind.startswith("delete ")),

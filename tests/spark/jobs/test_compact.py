@@ -28,7 +28,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Make every partition count as large, and return a list that collects the kind of work that units do."""
+    """Split every partition into several tasks, as if it were large, and return a list of what each task does."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 
@@ -41,7 +41,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return the contents and the modification time of each file (0 if it is neither a segment nor an index)."""
+    """Return each file's contents and modification time. The time is 0 for files other than segments and indexes."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():

@@ -139,9 +139,9 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """Check that an import restores what rows can't represent.
+    """Check that an export and an import keep what rows can't represent.
 
-    This includes markers, emptied batches, delete horizons, append times, large times, and zeros.
+    Examples are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
     """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),

@@ -127,7 +127,7 @@ def test_transactions_that_stretch_over_segments(
 def test_several_disks_of_one_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Callable[..., Any], command: str, options: dict[str, Any]
 ) -> None:
-    """Check that the checkpoints of all disks are read. The first path identifies the broker, as without Spark."""
+    """Check that the checkpoints of all disks are merged, and that the first path's `meta.properties` is copied."""
     monkeypatch.setattr(f"tagwire_spark.jobs.{command}.run_units", units_here)
     disks = [tmp_path / name for name in ("b", "a", "c")]
     for number, disk in enumerate(disks):
@@ -338,7 +338,7 @@ def test_export_and_import_as_commands(run: Any, tmp_path: Path) -> None:
 def test_compact_as_a_command(run: Any, tmp_path: Path) -> None:
     code, out, err = run("compact", SAMPLE, "--output", tmp_path / "out", "--drop-keyless", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    # Nothing is compacted (0), because each log has only an active segment.
+    # `compactedTo` is 0, because each log has only an active segment, which is not compacted.
     assert (code, err, [row["compactedTo"] for row in rows]) == (0, "", [0, 0])
 
 

@@ -36,7 +36,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
     assert (len(splits) > 1) is cut
-    # Read each split on its own, as tasks do, which don't know each other's errors.
+    # Read each split on its own, like a task, which doesn't know of errors in other splits.
     found, errors = [], []
     for split in splits:
         try:
@@ -134,7 +134,7 @@ def test_wrong_base_offset_before_the_requested_range_is_ignored(tmp_path: Path)
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_wrong_base_offset_hides_only_its_own_batch(tmp_path: Path, number: int) -> None:
-    """Check PERMISSIVE mode: a wrong base offset hides only its own batch, even if it is beyond the requested range."""
+    """Check PERMISSIVE mode: a wrong base offset, even beyond the requested range, hides only its own batch."""
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -162,7 +162,7 @@ def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, c
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that rows after a wrong base offset are read, even if it ends an Arrow batch (of one row, here)."""
+    """Check that rows after a batch with a wrong offset are read, even if it is the last batch in an Arrow batch."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'

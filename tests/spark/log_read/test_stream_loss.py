@@ -154,7 +154,7 @@ def test_failed_read_is_not_taken_for_a_deletion(
 def test_file_whose_status_is_unknown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, step: str, name: str
 ) -> None:
-    """Check errors of `stat`, which some methods of Path raise and others ignore. An index is never required."""
+    """If `stat` fails, reading must fail, although some methods of Path ignore the error. Only indexes are optional."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base, 2), batch(base + 2, 3))
     query = log_query({"path": str(tmp_path / "t-0"), "maxSplitBytes": "100"})

@@ -190,9 +190,9 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     ],
 )
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Check that one batch's rows in two parts are rejected, unless an option sets the batch size.
+    """Check that rows with one baseOffset in two tasks or writes are rejected, unless an option sets the batch size.
 
-    Otherwise, both parts would begin at the same baseOffset.
+    Otherwise, two batches would begin at the same offset.
     """
     schema = columns("topic string, offset long, value binary, baseOffset long")
     one, other = (table(*[("t", n, b"v", 2) for n in part], schema=schema) for part in ((3, 4), (5, 6)))

@@ -71,7 +71,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # batch 2 was committed without rows, so this adds none
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # a write without a batch number keeps the batch numbers of queries
+    job(tmp_path, rows(5))  # a batch write doesn't change the batch numbers of queries
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
