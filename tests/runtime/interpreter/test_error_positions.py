@@ -109,7 +109,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """The missing attribute must be reported, not the wrong type of `name`: all attributes are read before the checks."""
+    """The missing attribute must be reported, not the invalid `name`: all attributes are read before any is checked."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal

@@ -359,7 +359,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail each disk operation after the manifest's creation: the commit must be undone or carried out completely."""
+    """Fail each disk operation once the manifest exists: the commit must be undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)
@@ -394,7 +394,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail all disk operations after the manifest's creation: the commit is valid, and the error warns of writing again."""
+    """Fail all disk operations once the manifest exists: the commit is valid, and the error warns of writing again."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 
@@ -488,7 +488,7 @@ def test_leftovers_that_vanish_during_the_search(tmp_path: Path, monkeypatch: py
 
 
 def test_link_whose_reply_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a commit succeeds if its link is created, but the file server's reply is lost and an error reported."""
+    """Check that a commit succeeds if its link is created, but the reply is lost and an error is reported."""
     root, writer, staged = written(tmp_path)
     link = Path.hardlink_to
 

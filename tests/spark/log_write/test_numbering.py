@@ -58,7 +58,7 @@ def test_two_concurrent_writes(tmp_path: Path) -> None:
 
 
 def test_transactions_after_a_concurrent_write(tmp_path: Path) -> None:
-    """Check that a write with transactions is rejected if another write is committed after the first one has started."""
+    """Check that a write with transactions is rejected if another write is committed while it is running."""
     schema = columns("topic string, value binary, producerId long, producerEpoch int, isTransactional boolean")
     row = ("t", b"v", 7, 0, True)
     job(tmp_path, rows(0, 3))
