@@ -311,7 +311,7 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
-    """Parse a line of JSON as a frame. Raises CaptureError, with file and line, if it is not one."""
+    """Parse a line of JSON as a frame. Raises CaptureError, with file and line, for any other line."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -390,6 +390,6 @@ def _milliseconds(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
-    if not abs(number) <= _MOST_MILLISECONDS:  # rejects NaN as well
+    if not abs(number) <= _MOST_MILLISECONDS:  # this form also rejects NaN
         raise ValueError(f"timestamp: {shown(value)} milliseconds since 1970 is out of range")
     return number

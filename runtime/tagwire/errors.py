@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By default, copying calls the class with only the message, but most of these classes need more arguments.
+        # By default, copying an error calls its class with only the message, but most classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__

@@ -262,7 +262,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # the value can be decoded from the bytes when needed
+            return  # not stored, because it can be decoded from the bytes when needed
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -310,7 +310,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    # The item ends after the error: it was read before it was rejected, as a wrong checksum is.
+                    # Drop an item that was rejected after it had been read, such as a wrong checksum.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()

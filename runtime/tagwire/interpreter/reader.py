@@ -161,7 +161,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # fail below: here, this exception, which contains the value, would be the context
+            odd = deviation  # fail below, so that the error's context doesn't contain the value
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value

@@ -90,7 +90,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # An object that can't be compared, such as a struct with a deleted attribute, is rejected later.
+        # An object that can't be compared, such as a struct with a deleted attribute, is rejected when it is encoded.
         return True
 
 

@@ -220,7 +220,7 @@ class Struct(Declarations):
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # The return type `R` is independent of the parameters, so that generated methods can declare their own.
+    # The return type is a free type variable, so that generated methods can declare their own return types.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""
@@ -391,7 +391,7 @@ class Message(Struct, Generic[H]):
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
             from tagwire.message.engines import serializer_of
 
-            version = int(version)  # converts a bool or an enum member
+            version = int(version)  # a bool or an enum member becomes an int
             # If several threads get here at once, they must all use the same serializer.
             found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found

@@ -143,7 +143,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # Another thread has just set `__init__`, or a handwritten `__init__` has called `super().__init__`.
+        # `__init__` exists if another thread has just set it, or if a handwritten one calls `super().__init__`.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
@@ -152,7 +152,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     return init
 
 
-# ---------------------------------------------------------------- from engines
+# ---------------------------------------------------------------- methods of the engines
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
@@ -185,7 +185,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # Set `_bound` before the methods: `inherit_calls` reads it when another thread creates a subclass.
+        # Set `_bound` first: `inherit_calls` needs it if another thread creates a subclass meanwhile.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:

@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Convert an attribute's annotation to its constructor parameter's: for an array, the parameter is any iterable."""
+    """Return a parameter's annotation, given that of the attribute. A parameter for an array may be any iterable."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")

@@ -253,7 +253,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
-        version = int(version)  # converts a bool or an enum member
+        version = int(version)  # a bool or an enum member becomes an int
         root = _Expansion(message, version).struct(message, message.NAME, version)
         # If several threads get here at once, they must all use the same layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))

@@ -277,7 +277,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if a union has several alternatives set, or none although this version has some."""
+        """Raise EncodeError for two alternatives of a union, or for none in a version that has alternatives."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

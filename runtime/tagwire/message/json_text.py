@@ -76,7 +76,7 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
 
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
-    """Parse a JSON string. Raises EncodeError if it is invalid."""
+    """Parse JSON text. Raises EncodeError if it is invalid."""
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)

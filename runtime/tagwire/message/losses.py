@@ -101,7 +101,7 @@ class Projection(NamedTuple):
 def for_version(message: "Message", version: int) -> Projection:
     """Return a copy with the default for each value that `version` can't represent, and the list of lost values.
 
-    Raises EncodeError for a value that no default can replace: one of the wrong type, or a null whose default is null.
+    Raises EncodeError for a value that no default can replace: one of the wrong type, or a null if null is the default.
     """
     lost = losses(message, version)
     projected: Any = message

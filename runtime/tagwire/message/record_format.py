@@ -1,7 +1,7 @@
 """The base class of generated record formats: a batch, or an entry of a message set (magic 0 and 1).
 
-Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs don't
-use these classes directly: `tagwire.records` finds formats by name, and makes batches and records of them. Encoding and
+Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs
+don't use these classes: `tagwire.records` finds formats by name, and makes batches and records from them. Encoding and
 decoding use the native engine's plan of the layout, or the interpreter (docs/records.md says why there are no
 serializers).
 """
