@@ -1,4 +1,4 @@
-"""Trace nodes: a tree over the spans, built lazily.
+"""The nodes of a trace: a tree that is built from spans (`tagwire.explain.spans`) when nodes are accessed.
 
 Nodes nest like the bytes that they describe. A struct, an array or a tag section owns the bytes before its first child
 (a count, a null marker, a tag and its size) and the bytes after its last child (the byte that ends an optional buffer),

@@ -92,12 +92,10 @@ class LayoutCursor:
             self.recorder.open(self.path, what, offset)
 
     def note(self, value: Any) -> None:
-        """Set the value of the innermost open span of the trace."""
         if self.recorder is not None:
             self.recorder.note(value)
 
     def close(self) -> None:
-        """Close the innermost open span of the trace at the current position."""
         if self.recorder is not None:
             self.recorder.close(self.pos)
 

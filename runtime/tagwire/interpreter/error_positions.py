@@ -66,7 +66,6 @@ def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
 
 
 def _value(reader: LayoutReader, path: list[str | int]) -> None:
-    """Read the field or array element at `path`."""
     *around, step = path
     type, scopes = _inside(reader.layout, around)
     reader.path = around

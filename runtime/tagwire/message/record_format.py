@@ -89,7 +89,6 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def _native_plan(cls) -> Plan | None:
-        """Return the native engine's plan for the format, cached; None if there is none."""
         if "_plan" not in cls.__dict__:
             from tagwire.message.engines import engine
 

@@ -143,7 +143,6 @@ class Selection:
             raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
-        """Return the native engine's plan for a version, or None if there is none."""
         if version not in self._plans:
             self._plans.setdefault(version, self._made(version))
         return self._plans[version]

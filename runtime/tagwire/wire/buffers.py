@@ -69,7 +69,6 @@ class ByteCount:
         return self
 
     def append(self, byte: int) -> None:
-        """Count one byte."""
         self.size += 1
 
     def __len__(self) -> int:

@@ -162,7 +162,6 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 
 
 def _lz4_checksum_at(packed: bytearray) -> int:
-    """Return the position of the header checksum in an lz4 frame."""
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
         raise DecompressionError("other bytes", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)

@@ -1,4 +1,4 @@
-"""Check the proofs for TW913 (a released version's header changed) with a spec set that defines its own headers.
+"""Check the bytes that prove TW913 (a released version's header changed), for specs that define their own headers.
 
 The expected bytes are computed by hand from the specs below.
 """

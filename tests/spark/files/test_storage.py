@@ -44,7 +44,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create a broker's folder with two partitions (one has a log start offset), a future and a deleted partition."""
+    """Create a broker's folder with four partitions: one has a log start offset, one is future, and one is deleted."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))
@@ -104,7 +104,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
-    """Check that a cleaned segment replaces the segments that it covers. Only its own content shows where it ends."""
+    """Check that a cleaned segment replaces the segments that it covers. Only its batches show which ones these are."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")

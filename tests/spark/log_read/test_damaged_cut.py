@@ -86,7 +86,7 @@ def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) ->
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
 def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
-    """Check that a wrong base offset fails the read, although no checksum covers it, wherever the splits begin."""
+    """Check that a wrong base offset, which no checksum covers, fails the read, no matter where splits begin."""
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1

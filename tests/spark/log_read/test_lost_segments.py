@@ -50,7 +50,7 @@ def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
 def test_empty_segments_fail_the_read(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that an empty segment fails batch reads and streams, but not an empty last segment, which may be new."""
+    """Check that an empty segment fails batch reads and streams, unless it is the last segment, which may be new."""
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, but the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:

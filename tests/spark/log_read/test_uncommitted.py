@@ -125,7 +125,7 @@ def test_log_that_grows_byte_by_byte(tmp_path: Path, zeros: int) -> None:
 
 
 def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
-    """Check that damage is ignored if it is after the requested range, but only in the last segment."""
+    """Damage after the requested range must be ignored in the last segment, and fail the read in other segments."""
     segment(tmp_path / "t-0", 0, batch(0), flipped(batch(3)))
     assert [offset for offset, _ in read(tmp_path, endingOffsets='{"t": {"0": 3}}')] == [0, 1, 2]
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
