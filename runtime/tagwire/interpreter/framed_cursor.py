@@ -84,7 +84,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose length is in an earlier item. Raises DecodeError if bytes are left after the value."""
+        """Read an item whose size is given by an earlier item. Raises DecodeError if the value is smaller."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -130,7 +130,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value read at `start`. Raises DecodeError for a wrong constant or undefined named bits."""
+        """Return a value read at `start`. Raises DecodeError if it isn't the item's constant, or has undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:

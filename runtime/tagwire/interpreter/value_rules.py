@@ -20,7 +20,7 @@ def several_text(union: str, other: str) -> str:
 
 
 class Keys:
-    """The keys of the array elements seen so far, each with the index of its first element."""
+    """The keys of the array elements seen so far, each with the index of the first element that has it."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

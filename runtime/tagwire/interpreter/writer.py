@@ -145,7 +145,7 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError for another value than the constant, and for undefined named bits."""
+        """Return `value`. Raises EncodeError if it isn't the item's constant, or has undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:

@@ -166,7 +166,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the required fields, and the other fields whose value differs from their default."""
+        """Return the values of required fields, and of other fields that don't have their default value."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -228,7 +228,7 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return (name, value) of the alternative that is set in a union, or None. Raises EncodeError for several."""
+        """Return (name, value) of a union's alternative that is set, or None. Raises EncodeError if several are set."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text

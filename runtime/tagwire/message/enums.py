@@ -11,7 +11,7 @@ from operator import index
 from tagwire.wire.families import IntegerType
 from tagwire.wire.wire_type import Deviation, Unfit
 
-# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
+# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Enum members by number. A missing number is returned as it is, or raises Deviation if the enum is closed."""
+    """Enum members by number. An unknown number is returned unchanged, or raises Deviation if the enum is closed."""
 
     __slots__ = ("type",)
     type: EnumType

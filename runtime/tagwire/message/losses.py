@@ -63,7 +63,7 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that represent `message` without loss or error, perhaps `NONE`; for a class, all versions."""
+    """Return the versions that can represent all of `message` (`NONE` if none can); for a class, all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
     # These versions normally form one range, because fields, nullability and flexibility have version ranges.

@@ -153,7 +153,7 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode a number of units: in the type's fixed size, or else in as few bytes as possible.
+        """Encode a value, given in units of 10 ** -scale, in the type's fixed size or in as few bytes as possible.
 
         Raises OverflowError if the number does not fit.
         """

@@ -19,7 +19,7 @@ from tagwire.wire.families import (
 )
 from tagwire.wire.wire_type import WireType
 
-# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
+# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tagwire.wire.varint import UVARINT_MAX
 
-# Type checkers take this name as true. It replaces `typing.TYPE_CHECKING`, because `typing` loads slowly.
+# Type checkers treat this name as true. Importing `typing.TYPE_CHECKING` instead would be slow.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,7 +118,7 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert `read`, a tuple (raw array elements, position after them), to values. Called by generated code."""
+        """Convert the raw array elements in `read`, a tuple (elements, next position). Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
