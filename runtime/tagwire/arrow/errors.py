@@ -1,4 +1,4 @@
-"""ColumnError, and functions that add a row number to an error or convert it to a value of the `error` column."""
+"""ColumnError, and functions that add a row number to an error, or convert an error to an `error` column's value."""
 
 from typing import Any, TypeVar
 

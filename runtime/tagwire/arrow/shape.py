@@ -134,7 +134,7 @@ ERROR: Final = Column(
 def with_error(value: Column) -> Column:
     """Return a struct column with two fields, a value and an error.
 
-    In each row, one of them is null, or both if the input is null.
+    In each row, one of the two is null; both are null if the input is null.
     """
     return Column("", "+s", children=(value, ERROR))
 

@@ -67,7 +67,7 @@ class _TooLongError(Exception):
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress gzip data, which may have several members.
 
-    At the end of each member, zlib copies the rest of its input, so it gets the input in small chunks. A member's first
+    At the end of each member, zlib copies its remaining input, so the input is passed in small chunks. A member's first
     chunk is the smallest, because even a small file may have thousands of members.
     """
     packed = memoryview(data)

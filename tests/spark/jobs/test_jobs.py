@@ -68,7 +68,7 @@ def test_converted_as_on_one_machine(
 
 
 def transactional(folder: Path) -> Path:
-    """Write three segments. Producer 7 begins in the first and aborts in the third; producer 8 aborts in the second."""
+    """Write three segments. An aborted transaction of producer 7 spans all three, one of producer 8 only the second."""
     folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:
