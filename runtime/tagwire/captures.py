@@ -175,7 +175,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response from JSON lines may already state its API key; that is kept.
+    Requests must come before their responses. A response from JSON lines may already have an API key, which is kept.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -254,8 +254,7 @@ def frames_of_stream(
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Return the stream, decompressed if it is gzipped, and whether it holds a network capture.
 
-    `start` is the first four bytes of the stream. Raises CaptureError for invalid gzip data; its message contains
-    `name`.
+    `start` is the first four bytes of the stream. Raises CaptureError, with `name`, for invalid gzip data.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)

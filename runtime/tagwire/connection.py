@@ -1,4 +1,4 @@
-"""A connection of an RPC protocol without I/O: it turns messages into bytes, and received bytes into messages.
+"""An RPC connection without I/O: it turns messages into bytes, and received bytes into messages.
 
     connection = Connection(messages.registry, client_id="me")
     sock.sendall(connection.send(MetadataRequest(topics=None)))
@@ -8,7 +8,7 @@
 `Connection` is the client's side and `ServerConnection` the server's. They work with any package that has request and
 response headers. They number requests, pair responses with requests, split frames, and choose versions.
 `tagwire.connect` and `connect_async` run the client's side on a socket: they carry out the steps that
-`Connection.asking` yields.
+`Connection.asking` yields (send bytes, wait for a response, or pause).
 """
 
 from __future__ import annotations
