@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal, dataclass_transform
 
-    from typing_extensions import TypeVar  # only type checkers run this, and they come with `typing_extensions`
+    from typing_extensions import TypeVar  # only for type checkers, which include `typing_extensions`
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
@@ -400,8 +400,8 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        If the version lacks an ignorable field, the field's value is dropped; with `on_loss="error"`, it raises
-        EncodeError.
+        If the version lacks an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping a value
+        raises EncodeError.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with

@@ -76,7 +76,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Return a parameter's annotation, given that of the attribute. A parameter for an array may be any iterable."""
+    """Convert an attribute's annotation to the annotation of its parameter: any iterable in place of an array."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")

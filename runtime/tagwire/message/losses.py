@@ -1,6 +1,6 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-The encoder finds them itself: a `LayoutWriter` collects the values that it would drop or reject. So `encode` and this
+The encoder itself finds these values: a `LayoutWriter` collects what it would drop or reject. So `encode` and this
 module always agree.
 """
 
