@@ -38,8 +38,7 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Does nothing if a line is an optional field of KIP-482's first draft: a buffer of such fields has no count to
-    correct.
+    Does nothing if there are optional fields as in KIP-482's first draft, because their buffer has no count to correct.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return

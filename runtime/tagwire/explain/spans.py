@@ -79,7 +79,7 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span of this kind inside its parent's path. `step` is the index of an array element."""
+        """Return the path of a span, given its parent's path `around`. `step` is the index of an array element."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
@@ -209,7 +209,7 @@ class Spans:
         return found
 
     def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
-        """Decode the value of a span without children from its bytes."""
+        """Decode the bytes of a span that has no children."""
         if kind.wire is not None:
             return int.from_bytes(data[start:end], "big", signed=kind.wire.low < 0)
         if kind.type is None:

@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item, compressed if it is an array and the struct's codec field says so.
+        """Write an item. If it is an array and the struct's codec field selects a codec, compress it.
 
         Other items that may be compressed contain nested messages, which the caller has already compressed.
         """

@@ -293,7 +293,7 @@ def _empty(cls: type[S]) -> S:
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
-    """Recreate a pickled message from its encoded bytes. This works with either engine."""
+    """Recreate a pickled message from its encoded bytes, which both engines can decode."""
     return message.decode(data, version)
 
 

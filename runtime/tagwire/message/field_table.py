@@ -175,7 +175,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of `struct` that this version of the row's owner uses.
+        """Return the version of the field's struct in this version of the message or struct that has the field.
 
         The two versions differ only for shared structs.
         """

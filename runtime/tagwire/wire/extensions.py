@@ -161,7 +161,7 @@ class DecimalType(BinaryType):
         return number.to_bytes(size, "big", signed=True)
 
     def number_of(self, data: Any) -> Decimal:
-        """Decode a number. Raises Unfit for empty bytes, and for a number with more digits than the type allows."""
+        """Decode a decimal number. Raises Unfit for empty bytes, and for more digits than the type allows."""
         from decimal import Decimal
 
         units = int.from_bytes(data, "big", signed=True)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
-    """Return whether a union is broken: several alternatives are set, or none although there are no unknown tags."""
+    """Return whether a union is broken: several alternatives are set, or none is set and there are no unknown tags."""
     present = len(alternatives) - alternatives.count(None)
     return present > 1 or not (present or unknown_tags)
 
