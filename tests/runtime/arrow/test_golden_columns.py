@@ -46,7 +46,7 @@ def check(cls: Any, version: int, rows: list[bytes]) -> None:
     assert columns.type == pa.struct(pa.schema(arrow.schema(cls, version)))
     decoded = [None if row is None else cls.decode(row, version) for row in data]
     expected = [None if value is None else in_columns(value, version) for value in decoded]
-    assert repr(columns.to_pylist()) == repr(expected)  # `repr` tells -0.0 from 0.0, and NaN is equal to NaN
+    assert repr(columns.to_pylist()) == repr(expected)  # in `repr`, -0.0 differs from 0.0, and NaN equals NaN
     encoded = pa.array(arrow.encode_column(made, cls, version))
     encoded.validate(full=True)
     assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]

@@ -117,4 +117,4 @@ def seconds(size: int) -> float:
 def test_time_is_linear_in_the_bytes() -> None:
     seconds(1 << 16)
     small, large = min(seconds(1 << 18) for _ in range(3)), min(seconds(1 << 21) for _ in range(3))
-    assert large < small * 8 * 4  # the input grows by 8, and so does linear work; quadratic work would grow by 64
+    assert large < small * 8 * 4  # the input is 8 times as long, so quadratic work would be 64 times as much

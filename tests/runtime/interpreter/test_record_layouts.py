@@ -136,8 +136,8 @@ RECORD: dict[str, Any] = {
     "headers": ({"key": "h", "value": None},),
 }
 
-# The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', ...
-# ... and one header: the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
+# The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', a header.
+# The header is the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
 # A record with attributes takes 12 bytes, so its zig-zag length is 24 (hex 18). Without: 11 bytes, 22 (hex 16).
 RECORD_V2 = "18 00" + BARE

@@ -233,7 +233,7 @@ def test_attributes_that_a_version_drops_may_be_missing() -> None:
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # version 0 doesn't have this field either, but writers read it: only its default is allowed
+    del message.quota  # version 0 doesn't have this field, but writers read it: only its default is allowed
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 

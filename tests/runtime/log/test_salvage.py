@@ -125,7 +125,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_value_that_contains_a_batch(damaged: Damaged) -> None:
-    """A damaged batch may contain a valid batch in a value, with offsets that fit the log, as in logs of captures."""
+    """A damaged batch's value may contain a valid batch whose offsets fit the log, as in logs that store captures."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))

@@ -46,7 +46,7 @@ def test_unread_defaults() -> None:
     ("name", "member"), [("diverging_epoch", "epoch"), ("current_leader", "leader_epoch"), ("snapshot_id", "epoch")]
 )
 def test_encoding_of_accessed_default_structs(name: str, member: str) -> None:
-    """Accessing a default struct must not change the bytes. Changing it must, unless the change is rejected."""
+    """Accessing a default struct must not change the bytes. Modifying it must, unless encoding rejects the change."""
 
     def encoded(partition: PartitionData, version: int) -> bytes:
         return messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]).encode(version)

@@ -394,7 +394,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail all disk operations once the manifest exists: the commit is valid, and the error warns of writing again."""
+    """If all disk operations fail once the manifest exists, the commit is valid; the error warns against a repeat."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 

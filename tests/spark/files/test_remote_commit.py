@@ -307,7 +307,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls in concurrent threads. Return the conditions of the errors that they raise."""
+    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of calls that fail."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:

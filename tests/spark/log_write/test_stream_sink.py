@@ -88,7 +88,7 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
     write("good", (1, 2), (3,))
     write("good", (3,), (2, 1))  # the same rows in another order, as after a shuffle
     refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
-    # Other rows, with as many records and bytes.
+    # These rows differ from the committed rows, but not in the number of records and bytes.
     for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
         with pytest.raises(PipelineError, match=refused):
             write(topic, values)
