@@ -53,7 +53,7 @@ class ArrowSchema:
 
 
 def schema_of(options: ColumnOptions) -> ArrowSchema:
-    """Return the Arrow type of the columns that `decoder_of` with the same options produces."""
+    """Return the Arrow type of the columns that a decoder with these options produces."""
     return ArrowSchema(_result(_message(options), options))
 
 

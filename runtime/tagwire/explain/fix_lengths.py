@@ -2,8 +2,8 @@
 
 If you edit a name in annotated bytes, you rarely want to keep its old length. The type of a line shows whether its
 bytes describe other bytes, and the path shows which bytes they describe: a string's length describes the rest of its
-line, an array's count the elements below it, a batch's length and checksum the rest of the batch. They are computed
-from the last line to the first, so that inner values are correct before outer ones.
+line, an array's count the elements below it, a batch's length and checksum the rest of the batch. Lines are
+corrected from last to first, so that inner values are correct before outer ones.
 """
 
 import re

@@ -1,8 +1,8 @@
 """One version of one message as a struct of items, in wire order.
 
 A struct has items and perhaps a tag section. Types include their length encoding. An item may be a length, count or
-checksum of later bytes, and may depend on another item, so record formats (batches and old-style messages) are layouts
-as well, and share all code with messages.
+checksum of later bytes, and may depend on another item, so record formats (batches and old-style messages) also have
+layouts, and share all code with messages.
 """
 
 from __future__ import annotations

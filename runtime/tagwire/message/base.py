@@ -1,6 +1,6 @@
 """The base classes of generated data classes.
 
-A data class consists of its declared fields and `unknown_tags`. This module has the methods that need only those:
+A data class consists of its declared fields and `unknown_tags`. This module has the methods that need nothing else:
 equality, repr, copies, pickling. They ignore slots and constructors that a subclass adds. `Message` adds the methods
 that users call. Its `encode`, `decode` and similar methods are written here for the pure-Python engine; the native
 engine replaces them in each class (`tagwire.message.binding`).
@@ -531,7 +531,7 @@ class Message(Struct, Generic[H]):
     def losses(self, version: int) -> tuple[Loss, ...]:
         """Return the values that `version` can't represent.
 
-        Encoding would drop the values of ignorable fields, and reject others.
+        Encoding would drop such values in ignorable fields, and reject them in other fields.
         """
         from tagwire.message.losses import losses
 

@@ -1,4 +1,4 @@
-"""Convert messages to and from JSON strings. The native engine does so without creating dicts and lists.
+"""Convert messages to and from JSON strings. The native engine converts without creating dicts and lists.
 
 Reading is stricter than Python's `json` module: it rejects an object with a repeated key, which would lose a value, and
 a NaN or infinity that is not a string.

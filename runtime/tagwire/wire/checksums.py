@@ -1,7 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
 
-Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. So if neither is
-available, an error names the package to install.
+Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. If neither
+google-crc32c nor the native engine is available, an error names the package to install.
 """
 
 import os

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    """Return the number of rows before the first error, and the properties of the error."""
+    """Return the number of rows before the first error, and the error's offset, path, found value and rule."""
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
