@@ -67,7 +67,7 @@ class PipelineError(PySparkException, TagwireError):
     """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so it can be caught as either."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # a text that can't be encoded would kill the worker without an error
+        self.text = encodable(text)  # a lone surrogate would kill the worker without an error
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 
@@ -133,12 +133,12 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def failure(error: Exception) -> PipelineError:
-    """Convert a Spark error (one of `SPARK_ERRORS`) to a PipelineError with the worker's error or the first cause."""
+    """Return the PipelineError that a worker raised, or convert the Spark error to a PipelineError (SPARK_FAILED)."""
     return error_in(error) or PipelineError("SPARK_FAILED", f"Spark failed: {_cause(error)}")
 
 
 def _cause(error: Exception) -> str:
-    """Return the worker's error in a Spark error message or, if it has none, the first line that names a cause."""
+    """Return the Python error that a Spark error message contains, otherwise its first line that names a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"

@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type that a column of this type is converted to, so that Spark can read it."""
+    """Return the Arrow type that Spark can read, for a decoded column of the Arrow type `type`."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether values of this type must be converted for Spark, not only renamed or made nullable."""
+    """Return whether a column of this type must be cast for Spark, because Spark's type has other bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -116,7 +116,7 @@ class _Renamed:
 def in_type(column: Any, type: Any) -> Any:
     """Import a column from Arrow capsules as an array of this type, without copying its buffers.
 
-    Unlike a cast, this doesn't check each list, which would add a tenth to the decoding time.
+    A cast would check every list value, which would make decoding a tenth slower.
     """
     return pa.array(_Renamed(column, type))
 
@@ -124,7 +124,7 @@ def in_type(column: Any, type: Any) -> Any:
 def with_error(pairs: Any, nulls: Any) -> Any:
     """Convert structs of `value` and `error` to structs with the fields of `value` and a field `_error`.
 
-    In rows with an error, the fields of `value` are null. `nulls` is a mask of the rows that become null as a whole.
+    In rows with an error, the fields of `value` are null. `nulls` is a mask of the rows to return as null structs.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]

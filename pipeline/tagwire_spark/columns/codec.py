@@ -83,7 +83,7 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Set the error of each row that `misfits` lists by its row number. `errors` is the error column."""
+    """Return a copy of the error column with the errors from `misfits`, which maps row numbers to errors."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -91,7 +91,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Set `reason` as the error of each selected row. `pairs` has structs with the fields `value` and `error`."""
+    """Return a copy of `pairs` (structs of `value` and `error`) with the error `reason` in each row of the mask."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -166,9 +166,9 @@ class Decoding(NamedTuple):
 
 
 class _Types(NamedTuple):
-    """The Arrow types of decoded structs. `type` allows null messages, `strict` does not.
+    """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    With `has_other_bytes`, decoded columns must be cast before Spark accepts them.
+    If `has_other_bytes` is set, decoded columns must be cast before Spark accepts them.
     """
 
     type: Any
@@ -217,7 +217,7 @@ def _types(wanted: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message and version to encode structs as, and the encoding options."""
+    """The message type and version to which structs are encoded, and the encoding options."""
 
     name: str
     package: str
@@ -317,7 +317,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the versions that rows may have. Raises PipelineError if the message has none of them."""
+    """Return `version`, or the message's versions that the option `versions` allows. Raises PipelineError if none."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")

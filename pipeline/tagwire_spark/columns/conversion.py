@@ -56,7 +56,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
         dotted = f"{path}." if path else ""
         columns = [
             converted(column, field.type, dotted + field.name)
-            # Unlike `field`, `flatten` makes a struct's fields null in the rows where the struct is null.
+            # Unlike `array.field`, `flatten` returns null for each field of a null struct.
             for column, field in zip(array.flatten(), type, strict=True)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield the number and Misfit of each row that doesn't fit, by bisection. Row numbers start at `first`."""
+    """Bisect the array. Yield (row number, Misfit) for each row that doesn't fit; row numbers start at `first`."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -43,7 +43,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # Pass b"" for a null key: if no key is given, `decode_record` takes the value for a key.
+        # Pass b"" for a null key, because `decode_record` with the key None would decode the value as a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [

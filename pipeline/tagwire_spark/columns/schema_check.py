@@ -54,7 +54,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first nullable field or element that is requested as NOT NULL; None if there is none."""
+    """Return the path of the first field or element requested as NOT NULL that may be null; None if there is none."""
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"
@@ -90,5 +90,5 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return the column with the declared type. The types may differ only in which inner fields may be null."""
+    """Return the column as the declared type, which may differ from its type only in the nullability of fields."""
     return column if column.type.equals(type) else in_type(column, type)

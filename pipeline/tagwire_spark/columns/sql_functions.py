@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values that share a message, version and options. `places` has their row numbers, for errors."""
+    """Encode values of one message type and version. `places` are the values' row numbers, which errors name."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
@@ -156,7 +156,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return (message class, is_permissive, is_strict), as a row's arguments say. Raises PipelineError."""
+    """Return (message class, is_permissive, is_strict) from the arguments of a row. Raises PipelineError."""
     _check_name(row, name)
     return _known_message(name, options)
 

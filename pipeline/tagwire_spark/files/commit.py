@@ -75,7 +75,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder. Raises PipelineError if it can't be created or doesn't support commits."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # a folder with a commit is known to support commits
+    if "number" not in folder.done():  # once there is a commit, the folder is known to support commits
         folder.remove(begin(root, storage))
 
 
@@ -91,7 +91,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    With `is_begun`, raises PipelineError if the job is over. Without it, creates the job's folder if needed.
+    With `is_begun`, the job's folder must exist: if not, the job is over, and PipelineError is raised. Without it,
+    the job's folder is created if needed.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 

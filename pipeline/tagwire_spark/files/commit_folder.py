@@ -109,11 +109,11 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create the staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
+        """Create the staging folder for one task attempt. `is_begun` works as in `commit.staging`."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. `top` is the local folder that stands for the log folder."""
+        """Make finished files readable for the driver. In object storage, their names are relative to `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -101,7 +101,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask` for each item, concurrently. Wait for all calls, even if one raises an error."""
+        """Call `ask(item)` for each item in several threads. Raise the first error after all running calls end."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

@@ -44,7 +44,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden folders in which jobs, running or killed, build this output."""
+    """Return the hidden folders next to `output` in which running or killed jobs build its files."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 

@@ -206,7 +206,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Read the manifest before this check: a slow writer may reuse the number of a commit that has just finished.
+        # Check this after reading the manifest: once the commit is finished, a slow writer may reuse its number.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
@@ -279,7 +279,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError that says that the write is committed, but unfinished."""
+        """Convert an OSError in the block to a PipelineError: the write is committed, but some moves are missing."""
         try:
             yield
         except OSError as error:
@@ -334,7 +334,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _undone(draft: Path) -> Path:
-    """Return the name that a staging folder is given when its commit is undone."""
+    """Return the path to which a commit's staging folder is renamed when the commit is undone."""
     folder = draft.parent
     return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
 
@@ -346,7 +346,7 @@ def _is_undone(draft: Path) -> bool:
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
     """Undo the moves of a commit, so that each file is where it was before. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # another process has moved all files back, and later commits may use the targets
+    if not undone.exists():  # another process has moved all files back; the targets may now belong to later commits
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)

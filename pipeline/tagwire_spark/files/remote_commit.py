@@ -201,7 +201,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # the put succeeded, even if the reply was lost
+            else:  # the put succeeded, even if `create` raised an error because the reply was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
@@ -271,7 +271,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise, the commit is over, and later commits may use the objects
+        if self._is_there(number):  # otherwise, another process has ended the commit, and later commits may use the objects
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 

@@ -68,7 +68,7 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Check that the file is unchanged since planning, unless each request checks it. Raises PipelineError."""
+        """Raise PipelineError if the file changed since planning. Do nothing if requests include the ETag anyway."""
         if not self._is_conditional:
             self._check()
 
@@ -80,7 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries. Raises PipelineError if the file changed, and other errors."""
+        """Request a range of bytes, without retries. Raises PipelineError if the file changed, or storage errors."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
@@ -172,13 +172,13 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
-        May return up to a block more, but only bytes that are fetched ahead anyway. Raises PipelineError.
+        May return up to a block more, but only bytes of the range that is prefetched. Raises PipelineError.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Return the prefetched block that contains a position, or None, and start to fetch the next blocks."""
+        """Prefetch the next blocks. Return the block that contains a position, or None if it isn't prefetched."""
         blocks = self._blocks
         # Keep the block before `position`, because a batch may begin in it.
         while len(blocks) > 1 and blocks[1].end <= position:
@@ -219,7 +219,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
 
 
 def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
-    """Return a reader of index entries that fetches several thousand entries per request and keeps them."""
+    """Return a reader of index entries. It fetches several thousand entries per request and keeps them in memory."""
     pieces: dict[int, bytes] = {}
     size = file.state.size - file.state.size % layout.size
 

@@ -119,7 +119,7 @@ _Mark = frozenset[tuple[str, FileState]]
 
 
 class Marks:
-    """The traces of `kafka_log` commits (`_SUCCESS`, manifests, staging folders) that a listing shows, by folder."""
+    """The commit marks in each listed folder: `_SUCCESS`, manifests and staging folders of `kafka_log` writes."""
 
     def __init__(self, system: Any, options: StorageOptions) -> None:
         self._system = system
@@ -132,9 +132,9 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in the parent folder of a partition, before the partition is listed.
+        """Record the commit marks in a partition's parent folder. Call this before listing the partition.
 
-        Does nothing if the user may not list the parent folder. Commits to it are then not detected.
+        If the user may not list the parent folder, commits during the listing are not detected.
         """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]
@@ -157,9 +157,9 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Check that no commit was made to a folder while it was listed: its commit marks must be as in the listing.
+        """Check that no commit was made to a folder while it was listed. Carries out pending commits first.
 
-        Carries out pending commits first. Raises PipelineError (KAFKA_LOG_CHANGED) if the marks differ.
+        Raises PipelineError (KAFKA_LOG_CHANGED) if the folder's commit marks differ from those in the listing.
         """
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):

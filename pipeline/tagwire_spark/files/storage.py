@@ -135,7 +135,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the listing entries of files for `received` on a worker; None if this location is local."""
+        """Return the files' listing entries, which a worker passes to `received`; None if this location is local."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -210,7 +210,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. `..` is resolved, so that the path ends in a name."""
+    """Convert a local path or file URL to an absolute path. A path with `..` is resolved, so it ends in a name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -329,7 +329,7 @@ class _Tree:
         self.states[path] = state
 
     def named(self, folder: Path) -> tuple[str, str]:
-        """Return a folder's name in the store and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
+        """Return fsspec's name for a folder, and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
         if folder == self.root.parent:
             above, behind = _above(self._url + self._behind, 1)
             return self._name.rpartition("/")[0], above + behind
@@ -337,7 +337,7 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path in the local tree that stands for a remote file or folder, given its name in the store."""
+        """Return the path in the local tree that represents a remote file or folder, given fsspec's name for it."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
@@ -362,7 +362,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return the URL `levels` folders above, split before `::`, as in ("zip://logs", "::/path/of.zip")."""
+    """Go up `levels` folders in a URL. Return it split before `::`, such as ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

@@ -97,7 +97,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # without a scheme, the last part is a local path
+    for protocol in sorted(known):  # the URL's last part may be a local path, without a protocol
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             text = f"{url}: {protocol} caches files, which may be older than their listing"
             raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))

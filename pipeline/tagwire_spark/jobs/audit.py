@@ -69,7 +69,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return each request version with its first and last release, and whether the release `refused_by` supports it."""
+    """Return (API key, version, first release, last release, whether the release `refused_by` has it) per version."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

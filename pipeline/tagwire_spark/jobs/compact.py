@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # Use one task if part of the log is already compacted, because the task needs the keys after that part.
+        # A log that is already compacted up to `dirty_from` takes one task, which needs all later keys at once.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the only unit of work, with its size in bytes, for compacting the whole partition in one task."""
+        """Return one unit of work that compacts the whole partition in one task, with the partition's bytes."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the first round's units, with their sizes in bytes: for each segment, summarize its batch headers."""
+        """Return, for each segment, a unit of work that summarizes its batch headers, with the segment's bytes."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """For each segment to compact, return a unit of work that finds the segment's keys."""
+        """Return, for each segment to compact, a unit of work that finds its keys, with the segment's bytes."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the last round's units and their sizes: rewrite the segments to compact, and copy all others."""
+        """Return the units of work that rewrite the segments to compact and copy all others, with their bytes."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)

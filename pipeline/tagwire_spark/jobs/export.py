@@ -31,7 +31,7 @@ from tagwire_spark.options import MODES, invalid
 
 
 class ExportReport(NamedTuple):
-    """What was exported of a segment: counts, sizes in bytes, and damaged places."""
+    """The result of exporting a segment: counts, sizes in bytes, and damaged ranges."""
 
     file: Path | str
     """The path, or the URL as a string."""
@@ -54,7 +54,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and the folder that contains its files. `place` is a segment's topic and partition."""
+    """A part to export, and the folder that contains its files. `place` is None unless the part is a segment."""
 
     part: Part
     folder: Path
@@ -136,7 +136,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export, and the path of each folder in the export. Raises LogPathError."""
+    """Return the parts to export, and all folders to create in the export, as relative paths. Raises LogPathError."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

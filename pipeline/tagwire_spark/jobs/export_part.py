@@ -99,7 +99,7 @@ class _Segment:
         self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
-        """Export the segment's rows and exact bytes, and return the figures for its report."""
+        """Export the segment's rows and exact bytes. Return the counts and sizes for the segment's ExportReport."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
         except PipelineError:
@@ -199,7 +199,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Begin the pieces of another file, given by its index in the part."""
+        """Start the next file of the part, given by its index in the part's list of files."""
         self.file, self.end = file, 0
 
     def add(
@@ -211,7 +211,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add the next piece of the file. It stands for `size` bytes of the file (default: the size of `data`)."""
+        """Add the next piece of the file. The piece covers `size` bytes of the file (default: the size of `data`)."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

@@ -48,7 +48,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return the number of keys by partition.
 
-    A unit is a list: a partition number, a segment (from `sent_segment`), and the Survey made from batch headers.
+    A unit is a list: the partition's number in the job, a segment (from `sent_segment`), and a Survey as a dict.
     Raises PipelineError.
     """
     if not units:
@@ -67,7 +67,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return a partition's last offsets (one for each key) from `first` up to but not including `end`."""
+    """Return the offsets from `first` to `end` (exclusive) whose records are the last of their keys."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:
@@ -107,7 +107,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that compaction counts: those with keys, except markers and aborted records."""
+    """Return a mask of the records that can replace older ones: all with keys, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts

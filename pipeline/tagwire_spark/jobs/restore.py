@@ -80,7 +80,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the files in the export that contain a part's exact bytes and its rows. Either file may not exist."""
+    """Yield the paths of a part's Parquet files, one with exact bytes and one with rows, as far as they exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -94,7 +94,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """Restores the files of a part from its pieces and rows."""
+    """Restores the log files of a part of the export, from its exact bytes and its rows."""
 
     def __init__(self, part: Part, source: Location, folder: Path) -> None:
         self.part = part
@@ -172,7 +172,7 @@ class _Records:
         self._next = 0
 
     def at(self, position: int) -> list[Record]:
-        """Return the records of the batch that began at this position. Positions must ascend from call to call."""
+        """Return the records of the batch at this position in the log file. Positions must ascend from call to call."""
         found: list[Record] = []
         while self._reaches(position):
             positions = self._positions

@@ -146,9 +146,9 @@ def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
 
 
 def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
-    """Raise LogPathError if the output of a job is inside a folder that the job reads. `what` names these folders.
+    """Raise LogPathError if a job's output is inside one of the folders that it reads, given as (location, path).
 
-    A folder is given as a path at or below an input location.
+    The error calls such a folder a `what`.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     refuse_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)
@@ -163,10 +163,9 @@ def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch small files of remote logs into the local tree.
+    """Fetch the files that `files` returns for each remote partition, and the broker's checkpoints, into local trees.
 
-    `files` returns those of one partition. The broker's checkpoint files in the log folders are fetched as well. Raises
-    PipelineError, LogPathError.
+    Raises PipelineError, LogPathError.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]

@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so this offset may be wrong. Stop only after a second such batch.
+                # Stop only after a second batch beyond the end: no checksum covers the offset of the first.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -149,7 +149,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the base offset in the segment's name for position 0, and None for any other position."""
+    """Return the base offset in the segment's file name if `position` is 0; otherwise None (the offset is unknown)."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -157,8 +157,8 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
 
-    If the split begins with damage, the search for the next batch uses this offset, so that it doesn't mistake damaged
-    bytes for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
+    If the split begins with damage, the search for the next batch uses the last offset, so that it doesn't mistake
+    damaged bytes for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:

@@ -146,7 +146,7 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
 
 
 def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
-    """Define a column whose values come from one log column: `needed`, by default the one of the same name."""
+    """Define a column whose values come from the log column `needed` (default: the log column of the same name)."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
     return LogColumn(name, type, (needed or name,), make)
 

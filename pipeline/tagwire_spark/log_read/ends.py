@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an end that was found earlier in the same segment, from whose last batch the search can continue. The
-    caller stores the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises
-    LogError for damage before the end, unless `permissive`.
+    `near` is an end found earlier in the same segment; the search continues from its last batch. The caller stores the
+    returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError for damage
+    before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -57,7 +57,7 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch that contains `offset`, or after the next batch. Raises LogError."""
+    """Return the offset after the batch that contains `offset` or, if none does, the next batch. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
@@ -119,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Look up a position at or before the batch with `offset` (None: the last batch). Without an index, return 0."""
+    """Return an indexed position at or before the batch with `offset` (None: the last batch); 0 without an index."""
     try:
         entry = segment.index_entry(offset)
     except LogError:
@@ -146,7 +146,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damage at a position, followed by the next whole batch if there is one."""
+    """Return the damaged ranges from a position on, followed by the next whole batch if there is one."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

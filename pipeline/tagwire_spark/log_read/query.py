@@ -279,10 +279,10 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse an option with an offset for each partition. Return None if the option sets no bound.
+    """Parse an option that is one word for all partitions, or JSON with an offset for each partition.
 
-    `words` maps each word that the option accepts, such as `earliest`, to the number that means the same in JSON. The
-    first word means that there is no bound.
+    `words` maps each word that the option accepts to its number in JSON, such as `earliest` to -2. The first word means
+    that there is no bound. Returns None if no partition has a bound.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
@@ -298,8 +298,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object that maps topics and partitions to numbers. Raises PipelineError.
 
-    A topic may have a word from `words` instead of partitions. The word's number is then returned for the partition
-    ALL.
+    A topic may have a word such as `earliest` instead of partitions. The partition ALL then has the word's number.
     """
     try:
         value = json.loads(options.text(name))

@@ -1,7 +1,7 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
 Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
-segment. So the engine also stores each row's file, which shows which split the row comes from.
+segment. The engine stores the number of the file of each row, which identifies the row's split.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -257,7 +257,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the value of the split attribute `name`, plus `more`, for each row's split."""
+        """Return, for each row, its split's first or end offset (the attribute `name`) plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -286,7 +286,7 @@ class _Rows:
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that aren't in an aborted or open transaction, from one check for each batch."""
+        """Return a mask of the rows that aren't in an aborted or open transaction. Each record batch is checked once."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -305,7 +305,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Note the begun transactions of a read that ends before the log does, because their markers may be later."""
+        """Remember transactions that are open at the query's end offset, because their abort markers may follow it."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:
@@ -316,7 +316,7 @@ class _Rows:
 
 
 class _SplitPass(Pass):
-    """A pass of the engine over the files of splits. It treats invalid bytes by the same rules as `split_pieces`."""
+    """Reads splits with the native engine. Invalid bytes are handled as in `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(
@@ -344,8 +344,7 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # No checksum covers offsets, so the offset of the first batch beyond the requested end may be wrong.
-            # So the read ends only after a second batch whose offsets are beyond the requested end.
+            # Stop only after a second batch beyond the requested end: no checksum covers the offset of the first.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -369,7 +368,7 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # None if the batch's bytes are damaged; not None if only its records or offsets are invalid.
+        # `batch` is None if its bytes are damaged. If only its records or offsets are invalid, it can be skipped.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
@@ -386,7 +385,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If no batch was read (-1), return the offset expected first, if known."""
+        """Return the offset after `last`. If no batch was read yet (-1), return the first expected offset, if known."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

@@ -110,7 +110,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the number of bytes that a task should read, from the options. The default limits the number of tasks."""
+    """Return how many bytes a task reads: by the options, or by default so that there aren't too many tasks."""
     total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
@@ -353,7 +353,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return the position and offset at which the index lets a task start; None if it starts at position 0."""
+    """Return (position, offset) of the index entry where reading can start; None to start at position 0."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:
