@@ -87,7 +87,7 @@ def _builder(
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Convert a Spark failure in the block to a PipelineError with the worker's error or the first cause."""
+    """Convert a Spark error raised in the block to a PipelineError that names its cause (`failure`)."""
     try:
         yield
     except TagwireError:

@@ -1,7 +1,7 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
 Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
-segment. The engine stores the number of the file of each row, which identifies the row's split.
+segment. The engine stores each row's file name, which identifies the row's split.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -286,7 +286,7 @@ class _Rows:
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that aren't in an aborted or open transaction. Each record batch is checked once."""
+        """Return a mask of the rows not in aborted or open transactions. Each record batch is checked once."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:

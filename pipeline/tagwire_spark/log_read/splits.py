@@ -183,7 +183,7 @@ def settled_location(
         folders = list_folders(location)
         if not path.is_file() and (others := {each.parent for each in folders} - {path}):
             settle(others)
-            folders = list_folders(location)  # a commit to one of the other folders may have moved some
+            folders = list_folders(location)  # list again, because `settle` may have moved files in these folders
         yield folders
 
 
@@ -370,14 +370,14 @@ def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the splits of a segment. Only the first one has a hint; tasks with later splits look up their start."""
+    """Yield the splits of a segment. Only the first keeps the hint (where to start); later ones use the index."""
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # one split, because without an index each task would fetch all bytes before its own
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        # An empty segment in the middle of a log gets a task, which reports it.
+        # An empty segment before the last one gets a task, which checks whether records are missing.
         if whole.end or whole.next_base != NO_OFFSET:
             yield whole
         return

@@ -194,7 +194,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, a stream may start within an open transaction.
+        # With read_committed, `log.end` is before the first open transaction, and the stream may start after it.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start
@@ -229,7 +229,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
-        # If all partitions are missing, a folder that is not mounted is more likely than a deletion.
+        # Without any partition, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
@@ -246,8 +246,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so no deletion goes unnoticed: this function notices one before the listing, and the
-        task that reads the file notices a later one. Raises PipelineError.
+        Both come from one listing, so no deletion goes unnoticed: the partitions show earlier deletions, and the task
+        that reads a split notices if its file was deleted later. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -270,8 +270,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, from a cache where unchanged. Raises LogError."""
-        # The log start offset is in a file outside the partition's folder, so cached listings don't show changes.
+        """Yield the requested partitions of a local folder, using a cache of unchanged folders. Raises LogError."""
+        # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:

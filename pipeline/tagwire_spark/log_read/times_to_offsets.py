@@ -21,7 +21,7 @@ from tagwire_spark.options import invalid
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """Return a query in which offsets replace the start and end time of one partition.
+    """Return the query for one partition, with its start and end times replaced by offsets.
 
     Raises PipelineError for damage and, with `late_is_error`, for a start time that is later than all records.
     """

@@ -72,13 +72,13 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # batch sizes are unknown across damage, so read to the end of the log
+                continue  # damage hides the batch sizes, so leave this partition's end at the end of the log
             ends[key] = min(end, log.end)
     return ends
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Return each partition's share of a limit: proportional to its unread part, at least 1. Empty if all fits."""
+    """Divide a limit in proportion to unread sizes, at least 1 each. Return {} if everything fits in the limit."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 
@@ -99,7 +99,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the number of bytes from an offset on, as if each offset of a segment took the same number of bytes."""
+    """Estimate the number of bytes from an offset to the log's end, as if a segment's offsets all had the same size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)

@@ -49,7 +49,7 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an index should list the transaction that an abort marker at this offset ends, but doesn't."""
+        """Return whether the index lacks the transaction of the abort marker at `offset`, in an indexed part."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -92,7 +92,7 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError if the log contains an abort marker's transaction, but the transaction index does not.
+    """Raise PipelineError if an abort marker's transaction has records in the log, but no entry in the index.
 
     Raises LogError if the log can't be read.
 
@@ -112,9 +112,10 @@ def check_abort(
 
 
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
-    """Reject transactions whose records a task returned, if an abort marker that no index lists follows the split.
+    """Raise PipelineError if a task returned records of a transaction that turns out to be aborted after the split.
 
-    `begun` contains an offset in the unfinished transaction of each producer. Raises PipelineError, LogError.
+    This happens if the index lacks the transaction. `begun` maps the producer ID of each transaction without a marker
+    in the split to an offset in the transaction. Raises LogError.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
@@ -193,8 +194,8 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, Any]]:
     """Yield the headers of a partition's whole batches, as Arrow batches, from `offset` or the cached position on.
 
-    Raises LogError for damage, unless the query is permissive. Bytes at the end of the log may be an unfinished batch,
-    so they are left to the reader of the rows.
+    Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because
+    they may be an unfinished batch.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments

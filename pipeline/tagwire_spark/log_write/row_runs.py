@@ -57,7 +57,7 @@ class RowRun(NamedTuple):
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
-        """Return the offset of a row, numbered within the run."""
+        """Return the offset of the row with index `row` in the run."""
         value: int = self.batch.column("offset")[self.start + row].as_py()
         return value
 

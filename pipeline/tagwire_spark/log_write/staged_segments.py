@@ -115,10 +115,7 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset.
-
-        If it can't be changed, drop all of the segment's positions.
-        """
+        """Record the position of the batch's base offset, or mark the segment as one that can't be renumbered."""
         at = offset_place(batch)
         # A segment with transactions can't be renumbered, because their offsets would have to change as well.
         if at is None or batch.is_transactional:
@@ -155,14 +152,13 @@ class Segments:
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
 # Only the base offset's eight bytes change if a batch's other offsets are relative to it and no checksum covers it.
-# If other offsets are relative to the base offset, and no checksum covers the base offset, only eight bytes change.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
 _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return a base offset's position within its batch; None if changing the offset requires changing other bytes."""
+    """Return the base offset's position within the batch; None if the batch can't be renumbered by changing only it."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 

@@ -125,7 +125,7 @@ class Output:
 
 
 class _Log:
-    """A partition that is being written: its open batch and segments. `before` is the log that it continues."""
+    """A partition that is being written: its open batch and segments. `before` is the existing log, or None."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -166,7 +166,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write a run of rows. Return the rows from the first one that C code can't write; None if all are written."""
+        """Write rows until C code can't write one. Return that row and all after it; None if all are written."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:

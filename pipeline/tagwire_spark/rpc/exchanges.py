@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may answer a request. If the response has a captured API, it must be the request's."""
+    """Return whether a response may answer a request: if the capture stores the response's API, it must match."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -86,9 +86,9 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the values of all columns except `file`, and `place`, the frame's position for errors.
+    """Return the exchange's row, without the column `file`. `place`, the frame's position in the file, is for errors.
 
-    `body` is the form of message bodies: json, bytes or none.
+    `body` is the form in which message bodies are returned: json, bytes or none.
     """
     request, response = exchange
     first = request or response
@@ -169,7 +169,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # Raise an error for an unknown API, whose header version and so the start of the body are unknown.
+            # Raise an error for an unknown API. Its header version is unknown, so the body's start is, too.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
@@ -187,7 +187,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            # For an unsupported version, a broker answers in another version than requested.
+            # A broker answers an ApiVersions request of an unsupported version in version 0.
             if cls.FALLBACK is not None:
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)

@@ -43,7 +43,7 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects readers that have pushFilters unless its filter pushdown is enabled, so it is optional.
+        # Only PushingLogReader has pushFilters: Spark rejects readers with it unless filter pushdown is enabled.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
@@ -67,7 +67,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options without those for streams, because Spark requests the schema for both kinds of reads."""
+    """Return the options without those for streams. Spark asks for the schema in batch reads and in streams."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
