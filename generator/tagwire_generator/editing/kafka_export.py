@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield (object, key, name of the object's schema) for all keys of an object and of the objects inside it."""
+    """Yield (object, key, name of its definition in the schema) for all keys of an object and of nested objects."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:
@@ -189,7 +189,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 
 
 def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
-    """Yield what else prevents the export: headers that Kafka would not use, or an error in the rewritten spec."""
+    """Yield other obstacles to the export: headers that Kafka would not use, or an error in the rewritten spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)

@@ -44,7 +44,7 @@ class SpecEdit:
         self._edits.append((start, self._end(start), inline(value)))
 
     def insert(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
-        """Insert an entry before the entry at `index` of a list of objects, or at the end if the list is shorter."""
+        """Insert an entry into a list of objects at `index`, or at the end if the list is shorter."""
         if not items.items:
             self._insert_only(items, entry)
         elif index == 0:
@@ -99,7 +99,7 @@ class SpecEdit:
             self._edits.append((place, place, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
-        """Format a new list entry with the line breaks and spacing of `like`. The first line is not indented."""
+        """Format a new list entry with the line breaks and spacing of the entry `like`. Don't indent the first line."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)
@@ -135,7 +135,7 @@ class SpecEdit:
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """If only comments follow on the same line, return the end of the last one. Otherwise, return `place`."""
+        """Return the end of the comments that follow `place` on its line; `place` itself if other text follows."""
         end = place
         while True:
             rest = self._text[end:]

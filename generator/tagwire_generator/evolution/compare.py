@@ -40,7 +40,7 @@ Steps = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A violation of one rule at one field. `steps` is the path from the message to the field, which comes last."""
+    """A violation of one rule at one field. `steps` is the path from the message to the field, inclusive."""
 
     rule: str
     steps: Steps
@@ -189,7 +189,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare how this version treats values of a field that it lacks: the default, and whether to ignore them."""
+        """Compare the defaults and `ignorable` of fields that exist only in other versions of the message."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -302,7 +302,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether the defaults are of one kind, such as numbers. If not, only the changed type is reported."""
+    """Return whether two defaults can be compared. If not (a string and a number), only the new type is reported."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
@@ -312,7 +312,7 @@ def _stand_in(missing: Missing) -> Item:
 
 
 def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the fields that moved: the fewest fields whose moves explain the new order."""
+    """Return the new names of the fields that moved, assuming that as few fields as possible were moved."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [
         (places[step.old.name], step.new.name)

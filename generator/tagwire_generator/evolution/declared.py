@@ -75,7 +75,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field with the same tag; None if it is this field, or if the layout comparison reports it."""
+    """Describe the old field with `new`'s tag; None if `new` is that field, or if layouts already show the conflict."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the removed field or reservation that had this tag; None if there is none, or if it was this field."""
+    """Describe the removed field or reservation that had this tag; None if there is none, or if it was `field`."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return a changed version range of the field if it overlaps neither `present` nor `known`; otherwise None."""
+    """Return (range, effect, key) for a changed version range that takes effect in no `present` or `known` version."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes with new field names, without structs and elements, which are compared separately."""
+    """Return a type's attributes with new field names. Structs and elements are left out, and compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

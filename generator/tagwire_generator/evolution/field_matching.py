@@ -61,14 +61,13 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair renamed fields, in order, that follow the same unchanged field."""
+    """Pair old and new fields, in order, that follow the same unchanged field. `names` are the unchanged fields."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)
 
 
 def _gaps(items: Iterable[Item], names: set[str]) -> dict[str, list[Item]]:
-    """Group the renamed fields by the unchanged field that precedes them."""
     gaps: dict[str, list[Item]] = {}
     anchor = ""
     for item in items:

@@ -48,7 +48,7 @@ def _commit(here: Path, revision: str) -> str:
 
 
 def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePosixPath, str]]:
-    """Return the path and blob ID of each spec in a commit, at the path `inside` or in this folder."""
+    """Return the path and blob ID of each spec in a commit. `inside` is the path of a spec or a folder of specs."""
     listing = run_git(
         top, "ls-tree", "-r", "-z", "--full-tree", commit, *([] if str(inside) == "." else ["--", str(inside)])
     )

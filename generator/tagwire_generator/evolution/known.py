@@ -76,7 +76,7 @@ class Memory:
         """Save which messages passed, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # A finding names its message, not its file. If the names differ, the file can't be matched: always check it.
+        # Findings name messages, not files. A file named unlike its message can't be matched, so always check it.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

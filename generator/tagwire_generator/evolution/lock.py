@@ -279,7 +279,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield each range of dropped versions with the last spec that had them. `last` has the locked spec's versions."""
+    """Yield each range of versions that `new` lacks, with the last spec that had them (`last`: the locked spec's)."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -321,7 +321,7 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield each severe finding that `after` has and `before` does not have.
+    """Yield the severe findings about `after` that are not already findings about `before`.
 
     Both are compared with the `released` specs, and `after` also with `before`. Released messages that are in neither
     `before` nor `after` are ignored.

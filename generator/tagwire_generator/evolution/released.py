@@ -44,7 +44,7 @@ def as_released(
 class Stability:
     """Finds the unstable versions of messages: those that peers were not offered yet.
 
-    For a response, the unstable versions of its request count.
+    A response has the unstable versions of its request.
     """
 
     def __init__(self, old: Iterable[Released]) -> None:

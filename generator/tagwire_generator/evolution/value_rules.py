@@ -9,7 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield each change to the unions of a struct once, as the violated rule and a description."""
+    """Yield (field, violated rule, description) for changed unions. A change of a whole union is reported once."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in seen or rule == "TW931" or "the field was" in text:
@@ -81,7 +81,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
 
 
 def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
-    """Yield each change of a closed enum that lets one side write numbers which the other side rejects."""
+    """Yield changes to closed enums after which one peer may write a number that the other peer rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
             yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"

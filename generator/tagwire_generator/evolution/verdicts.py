@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Yield findings about a new name. Messages matched by API key count as renamed only if their bytes are equal."""
+    """Report a renamed message. If only the API key matches and the bytes differ, report a reused API key instead."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -197,7 +197,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield findings about layouts: for each difference, one per range of consecutive versions that have it."""
+        """Yield findings about layouts: one for each difference and each range of consecutive versions with it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -213,12 +213,12 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest other differences (the newest of several), to keep the proof simple."""
+        """Return the version with the fewest differences, for a simple proof; among equals, the newest."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
-        """Return the tags of a struct for which the comparison of layouts has a finding."""
+        """Return the tags in the struct at `path` about which the comparison of layouts already has findings."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps

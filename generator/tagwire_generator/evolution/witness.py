@@ -60,7 +60,7 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Return a proof that the difference at the end of `steps` breaks the bytes; None if no sample value shows a break.
 
-    Both layouts are of the same version. Only the names in `steps` are used, so they may come from another version.
+    Both layouts are of one version. `steps` may come from another version, because only its field names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}

@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute of the field that refers to field `name` by its framing key `key`; "" if no field does."""
+    """Return the attribute name of the field whose framing key `key` refers to the field `name`; "" if none does."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

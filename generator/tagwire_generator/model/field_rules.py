@@ -49,7 +49,7 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations for extensions (types and nulls) in a plain Kafka spec. The schema reports extension keys."""
+    """Yield violations for types and nulls that Kafka's dialect lacks. The schema check finds extension keys."""
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"

@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Split a text into a sort key. Numbers sort by value, after words. Pairs make numbers and words comparable."""
+    """Return a sort key in which numbers sort by value, and words sort before numbers."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))
@@ -107,7 +107,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # Tables inside "layouts" are messages of a component with this name; the layouts themselves are strings.
+        # If a component is named "layouts", its messages are in the same table, but they are tables, not strings.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -21,7 +21,7 @@ class GitError(TagwireError):
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a folder, and return its output. If given, `index` replaces the repository's index.
+    """Run git in a folder, and return its output. `index` is another index file to use (GIT_INDEX_FILE).
 
     Raises GitError with git's message.
     """
@@ -49,7 +49,7 @@ def is_hook(environment: Mapping[str, str]) -> bool:
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. In a hook, the index of the commit is used. Raises GitError.
+    Files outside any work tree are left out. In a commit hook, the index is the one to be committed. Raises GitError.
     """
     found: list[Path] = []
     for top, members in _by_tree(files).items():

@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the common structs, including structs declared inline, which common structs can't contain."""
+        """Yield the common structs. Structs declared inline become common structs of their own."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -293,7 +293,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import that occurs in the spec named `user`: the importing spec or a shared struct."""
+        """Add an import declared by `user`, the spec itself or one of the shared structs that it imports."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}

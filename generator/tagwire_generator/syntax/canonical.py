@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """What determines a value's normal form: the spec's dialect, the value's path, and its field's type."""
+    """The context of a value, on which its normal form depends: the spec's dialect, the path and the field's type."""
 
     note: Note
     draft: bool
@@ -78,7 +78,7 @@ _Form = Callable[[Any, _Scope], Any]
 
 
 class _Key(NamedTuple):
-    """How to convert a key's value to normal form, and the JSON type that the value should have."""
+    """The function that converts a key's value to normal form, and the value's expected JSON type."""
 
     form: _Form
     expected: type

@@ -53,7 +53,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """Types for the attributes of jsonschema's errors that this module uses. The library's own types are too loose."""
+    """The attributes of a jsonschema error that this module uses, with narrower types than the library declares."""
 
     validator: str
     validator_value: Any

@@ -25,11 +25,11 @@ class Comments:
         self.behind: dict[Path, str] = {}
 
     def lines_above(self, path: Path, indent: str) -> list[str]:
-        """Return the lines of the comments that precede an item."""
+        """Return the comments that precede the item at a path, as indented lines."""
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Return an item's lines, with the comment that follows the item added to the last line."""
+        """Append the comment that follows the item at `path` to the item's last line, between marks for `_finished`."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move a marked comment to the end of its line, behind commas and brackets that were written after the comment."""
+    """Move a comment that `mark_behind` added to the end of the line, after any commas and brackets."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -81,7 +81,7 @@ def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Co
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
 
-    lines = [indent + "{ " + "".join(parts[:1])]  # a damaged lock file may have empty entries
+    lines = [indent + "{ " + "".join(parts[:1])]  # `parts` is empty for an empty object, as in a damaged lock file
     for part in parts[1:]:
         if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
             lines[-1] += ", " + part
@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to an item or, if it has no line of its own, to the item that contains it."""
+        """Attach the pending comments to the item at a path, or to the item around it that has its own line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -208,7 +208,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the path of an item or, if it has no line of its own, of the innermost item around it that has."""
+    """Return the path of the innermost item that contains `path` and starts on its own line in canonical text."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -1,4 +1,4 @@
-"""The strings that the template of a module of data classes prints.
+"""The view of a module of data classes: the strings that its template prints.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -236,7 +236,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return arguments that declare a default or, for a required field, its value in versions without the field."""
+        """Return `default=` with the default or, for a required field, `absent=` with its value in other versions."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

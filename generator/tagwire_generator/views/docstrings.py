@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that `others` lacks, without paths inside a missing struct."""
+    """Return the paths in `some` that `others` lacks. If it lacks a whole struct, leave out the struct's fields."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -250,7 +250,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether values of a struct contain slices of the input. If so, the struct's reader needs `raw`."""
+    """Return whether values of a struct contain slices of the input, which the struct's reader takes as `raw`."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

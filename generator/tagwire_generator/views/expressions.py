@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """The helper functions for a family of wire types. They replace the slower wire type methods of the same names."""
+    """The names of a wire type family's helpers, which are faster than the wire type methods of the same names."""
 
     value_of: str
     raw_of: str
@@ -107,7 +107,7 @@ class Expressions:
     def numbers(self, wire: WireType, calls: str = "") -> str:
         """Return the name of a constant that reads and writes arrays of a number type.
 
-        With `calls` ("packers" or "unpackers"), the constant instead maps a number of elements to its `struct` call.
+        With `calls` ("packers" or "unpackers"), it maps an element count to the `struct` method for that many elements.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -123,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, a result of `struct`, to a field's value; "" if both are equal."""
+        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if they are equal."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # the class can't be called without arguments
+            is_required = any(row.required for row in cls.FIELDS)  # then the class can't be called without arguments
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Return the name of a data class in this module: an alias if the runtime has the same name."""
+        """Import a data class, and return its name in this module (an alias if the module uses the name otherwise)."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return two suffixes of helper functions: for one value, and for several. The default is the pair for bytes."""
+    """Return the suffixes of the helper functions for one value and for arrays. Types without their own use bytes'."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name}: generated code supports {wire.length} lengths only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

@@ -1,4 +1,4 @@
-"""The strings that the template of a record format's module prints: data classes and field tables.
+"""The view of a record format's module: the data classes and field tables that its template prints.
 
 Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers; the
 interpreter reads and writes them by their layout.

@@ -113,7 +113,7 @@ class _Steps:
     # ------------------------------------------------------------ fields of fixed width
 
     def flush(self, note: str = "") -> None:
-        """Add a `struct` call that reads the pending fields. `note` describes what the call reads in addition."""
+        """Add a `struct` call that reads the pending fields. `note` becomes a comment in the generated code."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read a length or marker into `n`, using the `struct` call of the pending fields."""
+        """Read the pending fields and, in the same `struct` call, a length or null marker into `n`."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)

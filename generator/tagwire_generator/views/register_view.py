@@ -1,4 +1,4 @@
-"""The strings that the template of a register's module prints: constants and their names.
+"""The view of a register's module: the constants and names that its template prints.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """

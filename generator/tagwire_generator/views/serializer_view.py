@@ -1,4 +1,4 @@
-"""The strings that the template of a serializer module prints: a class per version, and functions per struct."""
+"""The view of a serializer module: a class per version, and functions per struct, as its template prints them."""
 
 import textwrap
 from collections.abc import Mapping

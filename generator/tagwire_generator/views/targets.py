@@ -46,7 +46,7 @@ class Targets:
     python: bool = True
 
     def each(self, what: str) -> tuple[Target, ...]:
-        """Return the targets that are rendered for each `what`: "message" or "package"."""
+        """Return the targets to render once per message, or once per package. `what` is "message" or "package"."""
         return tuple(target for target in self.targets if target.each == what)
 
 

@@ -271,7 +271,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise, another process has ended the commit, and later commits may use the objects
+        if self._is_there(number):  # otherwise, the commit was ended by another process
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
