@@ -97,7 +97,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # an unreadable spec would be reported as a missing message
+    if len(summaries) == len(tasks):  # otherwise, unreadable specs would be reported as missing messages
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:

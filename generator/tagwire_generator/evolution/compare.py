@@ -89,7 +89,6 @@ def _are_numbers(*values: object) -> bool:
 
 
 def _shown_default(default: object) -> str:
-    """Format a default as in a spec or in JSON."""
     if default is None or default is DEFAULT_STRUCT:
         return "null" if default is None else "a default struct"
     if isinstance(default, Register):

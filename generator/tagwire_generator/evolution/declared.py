@@ -54,8 +54,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Yield findings about tags that are reused for another field, or were dropped without being reserved.
 
-    `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to these
-    fields. `reported` are tags of this struct for which the layout comparison already has a finding.
+    `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to their
+    names and types. `reported` are tags of this struct for which the layout comparison already has a finding.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}

@@ -99,7 +99,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield the names of messages that are cached together, and the hash of all inputs of their check."""
+        """Yield (cache key, message names) for messages that are cached together. The key hashes the check's inputs."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}

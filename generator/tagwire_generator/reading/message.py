@@ -159,7 +159,9 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            values["versionsWithOptional"] = reading.optional_versions  # treated as open-ended
+            values["versionsWithOptional"] = (
+                reading.optional_versions
+            )  # a range up to the last version means all later versions
         elif optional != reading.optional_versions:
             # Report a closed range only once, for the message. Fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
@@ -211,6 +213,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # nothing was reported yet, but without a message there must be an error
+        for violation in violations:  # no error was reported, so report what `report_violation` skipped
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

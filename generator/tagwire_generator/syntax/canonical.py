@@ -78,8 +78,6 @@ _Form = Callable[[Any, _Scope], Any]
 
 
 class _Key(NamedTuple):
-    """The function that converts a key's value to normal form, and the value's expected JSON type."""
-
     form: _Form
     expected: type
 

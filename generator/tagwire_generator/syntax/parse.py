@@ -183,7 +183,7 @@ def _parser() -> lark.Lark:
 
 
 def _parse_tree(text: str) -> Node:
-    """Parse a text. This function only adds the tree's type, which lark does not declare."""
+    """Parse a text. Only this function knows the type of the tree, because lark's `parse` returns Any."""
     parser: Any = _parser()
     root: Node = parser.parse(text)
     return root

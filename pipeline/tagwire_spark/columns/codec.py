@@ -83,7 +83,6 @@ def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowNa
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
-    """Return a copy of the error column with the errors from `misfits`, which maps row numbers to errors."""
     rows = errors.to_pylist()
     for row, misfit in misfits.items():
         rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
@@ -183,7 +182,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return a struct type (or an array of it) in which each field's documentation is the field's comment."""
+    """Return the type with comments: each struct field is commented with its documentation from the message class."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -227,7 +226,7 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type that the encoder expects. Raises PipelineError."""
+        """The Arrow type of the structs that `encode` takes. Raises PipelineError if the message can't be imported."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
@@ -298,7 +297,6 @@ def encoding(message: str | type[Message], version: int | None, options: Any) ->
 
 
 def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
-    """Return the message's name and package. `message` is a class or a name."""
     if isinstance(message, str):
         return message, options.text("package", KAFKA_MESSAGES)
     if not (isinstance(message, type) and issubclass(message, Message)):
@@ -307,7 +305,6 @@ def _named(message: str | type[Message], options: Options) -> tuple[str, str]:
 
 
 def _paths(fields: Any) -> tuple[str, ...]:
-    """Check that the requested field paths are strings, and return them. Raises PipelineError."""
     if isinstance(fields, str):
         raise invalid(f"fields: expected a list of paths, got the string {fields!r}; write [{fields!r}].")
     paths = tuple(fields) if isinstance(fields, Iterable) else (fields,)

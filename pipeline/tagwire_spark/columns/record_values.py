@@ -30,7 +30,6 @@ class RecordReading(NamedTuple):
 
     @property
     def type(self) -> Any:
-        """The Arrow type of the decoded structs."""
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:

@@ -90,5 +90,4 @@ def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """Return the column as the declared type, which may differ from its type only in the nullability of fields."""
     return column if column.type.equals(type) else in_type(column, type)

@@ -184,7 +184,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Load row groups until there is an unused row. Return False if there are no more rows."""
+        """Load the next row groups if all loaded rows were returned by `at`. Return False at the end of the file."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

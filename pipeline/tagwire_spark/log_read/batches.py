@@ -196,7 +196,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the hint's position if the batch there contains the hint's offset; otherwise 0."""
+    """Return the position in the hint (position, offset) if a batch with that offset is there; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:

@@ -61,5 +61,5 @@ def _real(folder: str) -> str:
 
 
 def _end(splits: Sequence["Split"]) -> tuple[str, int]:
-    """Return the name and size of a folder's last segment file. Names are zero-padded base offsets."""
+    """Return the name and size of the last segment file. Names are zero-padded base offsets, so they sort by offset."""
     return max((split.file.rpartition("/")[2], split.end) for split in splits)

@@ -253,7 +253,7 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The log column that is compared with the query's end offset: of records, or of whole batches."""
+        """The log column to compare with the query's end offset. With `level=batch`, rows are whole batches."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
@@ -358,7 +358,10 @@ class _SplitPass(Pass):
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch: skip it, yield a Damage object, or yield the buffered rows and raise `error`."""
+        """Handle an invalid batch. If it has no requested rows, skip it.
+
+        Otherwise yield the buffered rows, and then a Damage object if the query is permissive; if not, raise `error`.
+        """
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
         if reached is not None and reached >= split.end_offset:

@@ -140,7 +140,6 @@ def _has_all_keys(headers: Any) -> bool:
 
 
 def _is_all(column: Any, check: Any) -> bool:
-    """Return whether all non-null values pass a check."""
     return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
 
 
