@@ -159,9 +159,8 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            values["versionsWithOptional"] = (
-                reading.optional_versions
-            )  # a range up to the last version means all later versions
+            # A closed range that ends at the last version, or after it, counts as open.
+            values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
             # Report a closed range only once, for the message. Fields are read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")

@@ -125,7 +125,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the micro-batches noted in the manifest of the folder's last finished commit, by query."""
+    """Return the notes on micro-batches in the last finished commit's manifest, as a dict from query to note."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -220,7 +220,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether the folder may have commits, because its file system supports them."""
+    """Return whether the folder's file system supports commits."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 

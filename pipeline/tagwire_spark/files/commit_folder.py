@@ -113,7 +113,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. In object storage, their names are relative to `top`."""
+        """Make finished files readable for the driver. Uploaded objects are named by the files' paths below `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
@@ -164,7 +164,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Check that all files of a change can be moved, before any of them is. Raises PipelineError."""
+        """Check, before the first file is moved, that all files of a change can be moved. Raises PipelineError."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:

@@ -105,7 +105,7 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the size and last write time of the staging folder and its contents, unless they disappear."""
+        """Return the sizes and last write times in the staging folder, without files that are being removed."""
         found: list[Content] = []
         for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):
@@ -279,7 +279,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError: the write is committed, but some moves are missing."""
+        """Convert an OSError in the block to a PipelineError: the write is committed, but some files are not moved yet."""
         try:
             yield
         except OSError as error:

@@ -66,7 +66,7 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the user's path or URL for a file. `path` is its local path, below this location or next to it."""
+        """Return the path or, for a remote file, the URL of `path`, which is in the local tree."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
@@ -112,7 +112,7 @@ class Location:
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below this location. Tasks read files sequentially. Raises PipelineError, LogPathError."""
+        """Open a file below this location. On workers, blocks are prefetched. Raises PipelineError, LogPathError."""
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -210,7 +210,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Convert a local path or file URL to an absolute path. A path with `..` is resolved, so it ends in a name."""
+    """Convert a local path or file URL to an absolute path. Resolve `..`, because the last part must be a name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 

@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return one unit of work that compacts the whole partition in one task, with the partition's bytes."""
+        """Return a single (unit of work, size in bytes), which compacts the whole partition in one task."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return, for each segment, a unit of work that summarizes its batch headers, with the segment's bytes."""
+        """Return (unit of work, size in bytes) for each segment. A unit summarizes the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return, for each segment to compact, a unit of work that finds its keys, with the segment's bytes."""
+        """Return (unit of work, size in bytes) for each segment to compact. A unit finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the units of work that rewrite the segments to compact and copy all others, with their bytes."""
+        """Return (unit of work, size in bytes) for all segments. A unit compacts several segments, or copies one."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)
@@ -186,7 +186,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds and store the last round's results in the logs. Raises PipelineError."""
+        """Run all rounds, and add the last round's results to each _Log in `logs`. Raises PipelineError."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
