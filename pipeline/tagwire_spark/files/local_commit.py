@@ -279,7 +279,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to a PipelineError: the write is committed, but some files are not moved yet."""
+        """Convert an OSError in the block to the error for a committed write whose files are not all moved yet."""
         try:
             yield
         except OSError as error:

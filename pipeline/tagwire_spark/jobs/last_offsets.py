@@ -46,7 +46,7 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 def find_last_offsets(
     spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
-    """Write the last offset of each key in the segments to the job's folder. Return the number of keys by partition.
+    """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
     A unit is a list: the partition's number in the job, a segment (from `sent_segment`), and a Survey as a dict.
     Raises PipelineError.

@@ -62,7 +62,7 @@ class Staging(Staged):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a string is a remote URL. This includes one in which `Path` has collapsed `//` to `/`."""
+    """Return whether a string is a remote URL, even if `Path` has collapsed its `//` to `/`."""
     return _URL.match(text) is not None
 
 
