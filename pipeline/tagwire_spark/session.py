@@ -87,7 +87,7 @@ def _builder(
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Convert a Spark error raised in the block to a PipelineError that names its cause (`failure`)."""
+    """Convert a Spark error in the block to a PipelineError that names the cause."""
     try:
         yield
     except TagwireError:

@@ -60,7 +60,7 @@ class Comparison:
 
 
 def compare_layouts(old: Layout, new: Layout) -> Comparison:
-    """Compare two layouts of one version, and return the differences in the field order of the new layout."""
+    """Compare two layouts of one version. Return the differences, sorted as the fields in the new layout."""
     walk = _Walk()
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:
@@ -301,7 +301,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether two defaults can be compared. If not (a string and a number), only the new type is reported."""
+    """Return whether two defaults can be compared. If not, only the changed type is reported."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 

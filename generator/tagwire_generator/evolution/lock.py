@@ -279,7 +279,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield each range of versions that `new` lacks, with the last spec that had them (`last`: the locked spec's)."""
+    """Yield the versions that `new` lacks, with the last spec that had them. `last` are the locked spec's versions."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))

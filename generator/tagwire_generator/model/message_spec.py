@@ -32,7 +32,7 @@ Dialect = Literal["released", "draft"]
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The response to a request in an unsupported version: its version, and the error code with which it starts."""
+    """How a broker answers a request in an unsupported version: the response's version, and its leading error code."""
 
     version: int
     error_code: int

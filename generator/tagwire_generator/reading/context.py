@@ -1,4 +1,4 @@
-"""The state that the readers of a spec share: its problems, without those that only follow from other problems.
+"""The state that the readers of a spec share. It collects problems, except those that follow from other problems.
 
 A `Part` stores the positions of an object's keys, because rules concern an object and its keys. Keys that violate a
 rule are reported and dropped, and the object is built again without them, so that the rest of the file is checked with

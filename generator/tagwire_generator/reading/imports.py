@@ -246,7 +246,7 @@ class ImportedStruct:
     part: Part
 
     def report(self, reading: Reading, violation: Violation) -> None:
-        """Report a violation in an imported struct, at the import."""
+        """Report a violation in an imported struct, at the position of the import."""
         message = violation.message
         if violation.rule != "TW320":
             message = f"{message} (in the imported {self.spec.owner}, as this spec's versions have it)"

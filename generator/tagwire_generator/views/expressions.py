@@ -93,7 +93,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """Return the name of a constant that contains the tags (one or more) that a struct of this version knows."""
+        """Return the name of a constant with the tags of a struct's known tagged fields (at least one)."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # then the class can't be called without arguments
+            is_required = any(row.required for row in cls.FIELDS)  # if so, `made()` would lack arguments
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helper functions for one value and for arrays. Types without their own use bytes'."""
+    """Return the suffixes of the helper functions for one value and for arrays; by default, those for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"{wire.name}: generated code supports {wire.length} lengths only for strings")
     return _SIZED.get(wire.family, _SIZED["binary"])

@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Bisect the array. Yield (row number, Misfit) for each row that doesn't fit; row numbers start at `first`."""
+    """Bisect the array. Yield (row number, Misfit) for each row that doesn't fit. The first row's number is `first`."""
     if len(array) == 1:
         yield first, misfit
         return

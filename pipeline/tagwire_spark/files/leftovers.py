@@ -55,9 +55,9 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove the folders of jobs other than `job` in which nothing was written for `hours`. Errors are ignored."""
+    """Remove the folders of jobs other than `job` in which nothing was written for `hours`, ignoring errors."""
     oldest = time.time() - 3600 * hours
-    # `job` itself is already committed, and the next write tries to remove the leftovers again.
+    # Errors don't matter: `job` is already committed, and the next write tries to remove the leftovers again.
     with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:

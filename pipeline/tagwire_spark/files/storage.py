@@ -66,7 +66,7 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return the path or, for a remote file, the URL of `path`, which is in the local tree."""
+        """Return a file's name for users: the path itself or, for a path in a remote location's local tree, the URL."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:

@@ -36,7 +36,7 @@ _TAKEN: Final = 1024
 
 
 class StorageOptions(dict[str, Any]):
-    """The fsspec options of a file system. As a string, only their names are shown, because values may be secret."""
+    """The fsspec options of a file system. `str()` shows only their names, because values may be secret."""
 
     def __repr__(self) -> str:
         return f"<storage options: {', '.join(self) or 'none'}>"

@@ -69,7 +69,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     found: list[Any] = [None] * len(units)
     with failures_told():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
-    # Convert slices, because a million row objects at once would need too much memory.
+    # Convert the rows in slices, because a million row objects at once would need too much memory.
     for batch in results.to_batches(max_chunksize=_ROWS):
         for row in batch.to_pylist():
             found[row["unit"]] = json.loads(row["result"])

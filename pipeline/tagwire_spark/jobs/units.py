@@ -148,7 +148,7 @@ def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
 def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of the folders that it reads, given as (location, path).
 
-    The error calls such a folder a `what`.
+    `what` is the error's word for such a folder.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     refuse_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)

@@ -56,9 +56,9 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return the cached result of `look` for a partition.
+        """Return what the constructor's `look` returns for a partition, from the cache if the partition is unchanged.
 
-        If the partition has changed, call `look` and cache its result. Raises LogPathError, and any error of `look`.
+        Raises LogPathError, and any error of `look`.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -274,7 +274,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Check that the index lists the transaction of each abort marker. Raises PipelineError, LogError."""
+        """Check that the transaction index has each abort marker's transaction. Raises PipelineError, LogError."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()

@@ -312,7 +312,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return the Log of a partition that ends at `end`; None if `end` is None. Raises PipelineError.
+        """Return a partition's Log, which ends at `end`; None if `end` is None. Raises PipelineError.
 
         The end is also stored in the partition's last segment, so that later readers stop there.
         """

@@ -30,7 +30,7 @@ class Earlier(NamedTuple):
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """Look up the part of a segment before a timestamp in milliseconds. Return None if the index shows none."""
+    """Look up the part of a segment before a timestamp in milliseconds; None if there is none, or no time index."""
     path = segment.beside("timeindex")
     if path is None:
         return None

@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of a log, before appending in the format `written`; None without a log. Raises PipelineError."""
+    """Return the end of a log before a write in the format `written`; None without a log. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:
-    """Return the transactions of a log, before appending in the format `written`. Raises PipelineError."""
+    """Return the transactions in a log before a write in the format `written`. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:

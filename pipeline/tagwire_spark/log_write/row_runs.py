@@ -1,7 +1,7 @@
 """Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
 
 A run is a series of rows in format v2 with the same batch properties. Other rows are converted one by one (`entries`),
-and so are rows that can't be written, because this finds the error.
+and so are rows that can't be written, to find the invalid value.
 """
 
 from collections.abc import Iterator
@@ -117,7 +117,7 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 def _is_plain(batch: Any, target: LogTarget) -> bool:
     """Return whether C code can convert all values of a batch.
 
-    It can't convert markers, append times, null headers, null offsets, and tombstone flags that contradict the value.
+    It can't convert markers, append times, null headers, null offsets, or tombstone flags that contradict the value.
     """
     headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
