@@ -72,7 +72,7 @@ def staged_differently(files: Iterable[Path]) -> list[Path]:
 
 
 def copy_staged(folder: Path, target: Path) -> Path:
-    """Write the staged files of a folder to `target`, and return the folder's path there. Raises GitError."""
+    """Write a folder's staged files to `target`, and return its path there. Raises GitError outside a work tree."""
     top = _top(folder)
     if top is None:
         raise GitError(f"{folder}: not in a git work tree, so nothing is staged")

@@ -41,7 +41,7 @@ RowName: TypeAlias = Callable[[int], str]
 
 
 def message_class(name: str, package: str) -> type[Message]:
-    """Return a message class by name. Raises PipelineError."""
+    """Return a message class by name. Raises PipelineError for an unknown message or package."""
     try:
         return find_registry(package)[name]
     except UnknownMessageError as error:

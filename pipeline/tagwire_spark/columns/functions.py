@@ -65,7 +65,7 @@ def to_message(
     """Encode a column of structs to a column of messages. Null stays null.
 
     Fields that the structs lack have their defaults. Options: `mode`, where PERMISSIVE returns null for values that the
-    version can't represent; `package`, `versions` as in `from_message`. Raises PipelineError.
+    version can't represent; `package`, `versions` as in `from_message`. Raises PipelineError for invalid arguments.
     """
     number, columns = _version(version)
     wanted = encoding(messageName, number, options)
@@ -110,7 +110,7 @@ def from_message_udf(
 ) -> "Callable[..., Column]":
     """Return `from_message` for one message as a UDF, which can be called on columns or registered for SQL.
 
-    Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
+    Without a version, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
     """
     return _decoder(decoding(messageName, version, options, fields))
 
@@ -120,7 +120,7 @@ def to_message_udf(
 ) -> "Callable[..., Column]":
     """Return `to_message` for one message as a UDF, which can be called on columns or registered for SQL.
 
-    Without a version, the UDF takes a column of versions as its second argument. Raises PipelineError.
+    Without a version, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
     """
     return _encoder(encoding(messageName, version, options))
 
@@ -128,7 +128,7 @@ def to_message_udf(
 def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
     """Return `from_record` for one log as a UDF. It takes a column of records and, optionally, a column of keys.
 
-    Raises PipelineError.
+    Raises PipelineError for an unknown log or invalid options.
     """
     return _record_reader(record_reading(log, options))
 

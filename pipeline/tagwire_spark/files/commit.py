@@ -63,7 +63,7 @@ _PATIENCE: Final = 10.0
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
-    """Return the commit folder for a path or URL. Raises PipelineError."""
+    """Return the CommitFolder for a path or URL. Raises PipelineError for a store without conditional puts."""
     return RemoteFolder(root, storage) if is_remote(root) else LocalFolder(root)
 
 

@@ -32,7 +32,7 @@ class Leftover(NamedTuple):
 
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
-    """Return the hidden folders of writes in a log folder. Some writes may still be running. Raises PipelineError."""
+    """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]

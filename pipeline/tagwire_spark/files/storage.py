@@ -88,7 +88,7 @@ class Location:
         return file_status(path).st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
-        """Open a folder as a partition. Raises LogPathError."""
+        """Open a folder as a partition. Raises LogPathError if it can't be read."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
@@ -175,7 +175,7 @@ class Location:
 def locations(
     paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_in_parents: bool = True
 ) -> Iterator[Location]:
-    """Yield the locations that match paths and patterns. Raises PipelineError.
+    """Yield the locations that match paths and patterns. Raises PipelineError if one of them matches nothing.
 
     Closing `stack` deletes the local trees that mirror remote listings.
 
@@ -376,7 +376,7 @@ def _joined(url: str, relative: str) -> str:
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
     """Return the files that paths and patterns match, also inside folders, each with its state from the listing.
 
-    Hidden files are left out. A local file has no state (None). Raises PipelineError.
+    Hidden files are left out. A local file has no state (None). Raises PipelineError if a path matches nothing.
     """
     with ExitStack() as stack:
         found = []

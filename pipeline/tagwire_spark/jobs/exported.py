@@ -139,7 +139,7 @@ def table_folder(topic: str, partition: int) -> str:
 def column_names(wanted: Iterable[str] | None) -> list[str]:
     """Check the requested column names and return them in the table's order; None requests all columns.
 
-    Raises PipelineError.
+    Raises PipelineError for an unknown column, or if there are none.
     """
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:

@@ -86,7 +86,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 def lost_by_intent(partition: Partition, location: Location) -> bool:
     """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote.
 
-    Raises LogError, PipelineError.
+    Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
     """
     location.bring_above(partition.path, DONE)
     return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()

@@ -159,7 +159,7 @@ def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
 
 
 def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
-    """Parse a query from options. Raises PipelineError."""
+    """Parse a query from options. Raises PipelineError for unknown, invalid or contradictory options."""
     given = without_brokers(options)
     read = Options(given, (*OPTIONS, *STREAM_OPTIONS)) if of_stream else Options(_without_limits(given), OPTIONS)
     chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]

@@ -117,7 +117,7 @@ class StreamQuery(NamedTuple):
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
-    """Parse the query of a stream from options. Raises PipelineError."""
+    """Parse the query of a stream from options. Raises PipelineError for unknown, invalid or contradictory options."""
     query = log_query(options, of_stream=True)
     every = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS))
     given = [name for name in _LIMITS if every.has(name)]
@@ -187,7 +187,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return the end offset of the next micro-batch. Raises PipelineError."""
+        """Return the end offset of the next micro-batch. Raises PipelineError for lost records and read errors."""
         logs, starts = self._logs(), offset_ends(start)
         is_new = check_same(logs, start, starts, fails=self.query.fails_on_loss)
         self._check_loss(logs, starts)

@@ -86,7 +86,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
 
 
 def with_numbers(entry: Entry) -> Entry:
-    """Convert an entry's header names to ints, for a format with numeric header keys. Raises PipelineError."""
+    """Convert header names to ints, for a format with numeric header keys. Raises PipelineError for other names."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 
 
@@ -123,7 +123,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return the offset of each row; None for all rows if there is no offset column. Raises PipelineError."""
+        """Return each row's offset; None for all rows without an offset column. Raises PipelineError for a null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

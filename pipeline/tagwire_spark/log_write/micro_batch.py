@@ -34,7 +34,7 @@ class MicroBatch(NamedTuple):
 
 
 def batch_of_stream() -> MicroBatch:
-    """Return the micro-batch of the current task. Raises PipelineError."""
+    """Return the micro-batch of the current task. Raises PipelineError if Spark doesn't provide it."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
@@ -44,7 +44,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch that a write's options name, on a worker; None without batchId. Raises PipelineError."""
+    """Return the micro-batch that a write's options name; None without batchId. Raises PipelineError without a query."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()

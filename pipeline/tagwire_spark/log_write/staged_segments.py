@@ -183,7 +183,7 @@ def places_file(segment: Path) -> Path:
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Renumber a partition's segments from offset `end` on. Return their descriptions. Raises PipelineError."""
+    """Renumber a partition's segments from `end` on, and return them. Raises PipelineError if that is impossible."""
     moved = []
     for segment in found:
         with folder.refused():

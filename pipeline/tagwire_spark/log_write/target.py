@@ -108,7 +108,7 @@ class LogTarget(NamedTuple):
 
 
 def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
-    """Parse the options of a write. Raises PipelineError."""
+    """Parse the options of a write. Raises PipelineError for unknown, invalid or contradictory options."""
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)

@@ -73,7 +73,7 @@ class RpcQuery(NamedTuple):
 
 
 def rpc_query(options: Any) -> RpcQuery:
-    """Parse a query from options. Raises PipelineError."""
+    """Parse a query from options. Raises PipelineError for unknown, invalid or contradictory options."""
     read = Options(options, OPTIONS)
     package = read.text("package")
     body = read.choice("body", ("json", "struct", "none"))
