@@ -60,7 +60,7 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
 
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the rule that a tagged, nullable field of fixed width must be null by default."""
+    """Yield a violation if a tagged, nullable field of fixed width is not null by default."""
     if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
         remedy = 'null is written by leaving out the field, so write "default": "null"'

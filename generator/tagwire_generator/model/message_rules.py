@@ -67,7 +67,7 @@ def _plain_violation(name: str) -> Violation | None:
 
 
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations of rules that also apply to a removed message, which has no valid versions."""
+    """Yield violations of the rules for all messages, including removed messages (without valid versions)."""
     if message.kind not in KINDS:
         yield Violation("TW112", "type", f"unknown message type {quoted(message.kind)}")
     key = message.api_key
@@ -76,7 +76,7 @@ def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def message_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations of the rules for the attributes of a message that has versions."""
+    """Yield violations of the attribute rules that apply only to messages with valid versions."""
     yield from _version_violations(message)
     yield from _kind_violations(message)
     yield from _key_violations(message)

@@ -135,7 +135,7 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Report keys of the released dialect in a spec of the draft dialect, which uses optionalFields instead."""
+    """Report keys that a spec in the draft dialect can't have, because optionalFields replaces them."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"

@@ -61,7 +61,7 @@ class _Places:
         self._documents: dict[str, Document] = {}
 
     def placed(self, finding: F) -> F:
-        """Return the finding with the position of the key that causes it, which may be in a shared struct's spec."""
+        """Return the finding with the position of the key that causes it, possibly in a shared struct's spec."""
         root = self._root(finding.file)
         if root is None:
             return finding

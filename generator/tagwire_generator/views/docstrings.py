@@ -46,7 +46,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Return the docstring of a struct class, which lists the fields that use the struct.
+    """Return a struct class's docstring, which lists the fields that use the struct.
 
     If a field belongs to another struct than the message, its name is preceded by that struct's name.
     """

@@ -78,7 +78,7 @@ def record_reading(log: str, options: Any) -> RecordReading:
 
 
 def in_permissive_mode(wanted: RecordReading) -> RecordReading:
-    """Return a copy of the RecordReading in PERMISSIVE mode, which stores errors in rows instead of raising them."""
+    """Return a copy of the RecordReading in PERMISSIVE mode: it stores errors in rows instead of raising them."""
     return wanted._replace(permissive=True)
 
 

@@ -90,7 +90,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 
 
 def growing_state(data: FileBytes, end: int | None = None) -> FileState:
-    """Return the state of a local file that may grow, with checksums of its first and last bytes.
+    """Return a growing local file's state, with checksums of its first and last bytes.
 
     Bytes after `end` are left out, because an unfinished batch may still be replaced. Raises LogPathError.
     """

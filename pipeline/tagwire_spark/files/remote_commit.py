@@ -167,7 +167,7 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers that have a manifest, even of commits that are already marked as completed or rolled back.
+        """Return the numbers of all manifests, even if their commits are already marked as completed or rolled back.
 
         Manifests of writers that were too late are left out.
         """

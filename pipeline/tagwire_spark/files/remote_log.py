@@ -106,7 +106,7 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
-# These checks detect a listing of object storage that may show part of a commit.
+# The checks below detect whether a listing of object storage may show only part of a commit.
 # Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
 # While a commit copies objects, its manifest is in the log folder. When the commit is done, `_SUCCESS` is replaced.
 # So a listing without a manifest shows no part of a commit if `_SUCCESS` is the same object before and afterwards.

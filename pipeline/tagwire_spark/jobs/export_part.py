@@ -188,7 +188,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """Writes the exact bytes of a part's files to a Parquet file, in order, with one row for each piece."""
+    """Writes log files to a Parquet file, in order. Each row is a piece: bytes, zeros, or a batch header."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)

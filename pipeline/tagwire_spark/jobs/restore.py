@@ -80,7 +80,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the paths of a part's Parquet files, one with exact bytes and one with rows, as far as they exist."""
+    """Yield the Parquet files of a part of the export, one with exact bytes and one with rows, if they exist."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path

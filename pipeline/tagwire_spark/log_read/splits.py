@@ -220,7 +220,7 @@ class RequestedSegment(NamedTuple):
 
 
 def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
-    """Yield the segments of a location whose file names show that they may have requested rows."""
+    """Yield the segments in a location that may have requested rows, according to their file names (base offsets)."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -262,7 +262,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a partition whose file names (base offsets) show that they may have requested rows.
+    """Yield the segments of a partition that may have requested rows, according to their file names (base offsets).
 
     Raises PipelineError, LogError.
     """

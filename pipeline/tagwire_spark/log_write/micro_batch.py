@@ -44,7 +44,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch that a write's options name; None without batchId. Raises PipelineError without a query."""
+    """Return the micro-batch in a write's options; None without batchId. Raises PipelineError for an unknown query."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -55,7 +55,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a task of saveAsTable, so that it doesn't create a table that can't be read.
+    """Raise PipelineError in a saveAsTable task, because its table could not be read.
 
     The options don't show that a write comes from saveAsTable. But it runs inside the command that creates the table,
     and apart from foreachBatch, no other write runs inside another command.
