@@ -60,7 +60,7 @@ class Comparison:
 
 
 def compare_layouts(old: Layout, new: Layout) -> Comparison:
-    """Compare two layouts of one version. Return the differences, sorted as the fields in the new layout."""
+    """Compare two layouts of one version. Return the differences, in the order of the new layout's fields."""
     walk = _Walk()
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:

@@ -54,7 +54,7 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the check of the whole set if it passed earlier; None otherwise."""
+        """Return the whole set's check, without running it, if it passed earlier; None otherwise."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 

@@ -183,7 +183,7 @@ def _parser() -> lark.Lark:
 
 
 def _parse_tree(text: str) -> Node:
-    """Parse a text. Only this function knows the type of the tree, because lark's `parse` returns Any."""
+    """Parse a text. This function exists to declare the tree's type, which lark doesn't know."""
     parser: Any = _parser()
     root: Node = parser.parse(text)
     return root

@@ -29,7 +29,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Append the comment that follows the item at `path` to the item's last line, between marks for `_finished`."""
+        """Append the comment that follows an item to the item's last line. `_finished` moves it after the comma."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move a comment that `mark_behind` added to the end of the line, after any commas and brackets."""
+    """Move the comment marked by `mark_behind` to the end of its line, after any commas and brackets."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at a path, or to the item around it that has its own line."""
+        """Attach the comments read since the last item to the item at `path`, or to the item around it with its own line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

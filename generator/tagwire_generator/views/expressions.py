@@ -168,7 +168,7 @@ class Expressions:
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
             made = self.data_class(cls)
-            is_required = any(row.required for row in cls.FIELDS)  # if so, `made()` would lack arguments
+            is_required = any(row.required for row in cls.FIELDS)  # required fields must be passed as arguments
             return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))

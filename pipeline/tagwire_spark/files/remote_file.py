@@ -68,7 +68,7 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Raise PipelineError if the file changed since planning. Do nothing if requests include the ETag anyway."""
+        """Raise PipelineError if the file changed since planning. Do nothing if each request checks the ETag anyway."""
         if not self._is_conditional:
             self._check()
 
@@ -80,7 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries. Raises PipelineError if the file changed, or storage errors."""
+        """Request a range of bytes, without retries. Raises PipelineError if the file changed, or the client's error."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)

@@ -54,7 +54,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and the folder that contains its files. `place` is None unless the part is a segment."""
+    """A part to export, and the folder that contains its files. `place` is a segment's topic and partition, or None."""
 
     part: Part
     folder: Path

@@ -48,7 +48,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
-    A unit is a list: the partition's number in the job, a segment (from `sent_segment`), and a Survey as a dict.
+    A unit is a list: the partition's number in the job, a segment (from `sent_segment`), and a Survey in JSON.
     Raises PipelineError.
     """
     if not units:

@@ -146,9 +146,9 @@ def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
 
 
 def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
-    """Raise LogPathError if a job's output is inside one of the folders that it reads, given as (location, path).
+    """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
-    `what` is the error's word for such a folder.
+    `what` is the word for such a folder in the error.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     refuse_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)

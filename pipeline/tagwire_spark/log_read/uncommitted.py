@@ -112,10 +112,10 @@ def check_abort(
 
 
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
-    """Raise PipelineError if a task returned records of a transaction that turns out to be aborted after the split.
+    """Raise PipelineError if a task returned records of a transaction that is aborted after the task's split.
 
-    This happens if the index lacks the transaction. `begun` maps the producer ID of each transaction without a marker
-    in the split to an offset in the transaction. Raises LogError.
+    This happens only if the transaction index is incomplete. `begun` has an offset in each transaction that is open at
+    the end of the split, by producer ID. Raises LogError.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
