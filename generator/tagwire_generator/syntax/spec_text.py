@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the comments read since the last item to the item at `path`, or to the item around it with its own line."""
+        """Attach the comments since the last item to the item at `path`, or to the item around it with its own line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

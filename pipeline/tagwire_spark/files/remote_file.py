@@ -80,7 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries. Raises PipelineError if the file changed, or the client's error."""
+        """Request a range of bytes, without retries. Raises PipelineError if the file changed, and client errors."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
