@@ -249,7 +249,7 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return all registers that fields use or used as enums, sorted by name."""
+    """Return all registers (tables of named numbers) that fields use or used as enums, sorted by name."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))

@@ -70,7 +70,7 @@ class SpecReader:
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
-                continue  # registers have no wire format
+                continue  # a register (a table of named numbers) has no wire format
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:

@@ -1,6 +1,6 @@
 """Prove that a change breaks the wire format: with a value, its old and new bytes, and how the other side reads them.
 
-Both layouts encode the value, and the interpreter decodes the bytes with the other layout. An error or a wrong value is
+Both layouts encode the value, and tagwire decodes the bytes with the other layout. An error or a wrong value is
 the proof. The old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with
 the old bytes, because some breaks affect only one direction: for example, only the old writer may send a null.
 """

@@ -34,7 +34,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """Return a message's settings for the draft dialect's optional fields; None in the released dialect."""
+    """Return a message's settings for optional fields (KIP-482's first draft); None in the released dialect."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(
@@ -93,7 +93,7 @@ def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
 
 @lru_cache(maxsize=256)
 def _register_class(spec: RegisterSpec) -> type[Register]:
-    """Return a class with the same members as the register's generated class. Equal registers share one class."""
+    """Return a class with the members of a register (a table of named numbers). Equal registers share one class."""
 
     def fill(namespace: dict[str, Any]) -> None:
         for entry in sorted(spec.entries, key=lambda entry: entry.key):

@@ -108,7 +108,7 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
 
 
 def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the draft dialect's rules for optional fields."""
+    """Yield violations of the rules for optional fields in the draft dialect (KIP-482's first draft)."""
     if spec.tag is None:
         return
     if spec.tag > MAX_DRAFT_TAG:

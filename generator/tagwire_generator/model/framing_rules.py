@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations of the rules about framing in the attributes and fields of a record format."""
+    """Yield violations of the rules for lengths, counts, checksums and compression in a record format."""
     yield from _head_violations(message)
     if graph.cycle:
         return

@@ -46,7 +46,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's framing. A string names another field, unless described otherwise; "" means none."""
+    """A field's framing, such as its length. A string names another field, unless described otherwise; "" means none."""
 
     length: str = ""
     """The length encoding of bytes or a string: int16, int32, varint or uvarint; or "rest" of the struct."""
@@ -76,7 +76,7 @@ class FramingSpec:
 
 
 def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for framing that concern a single field."""
+    """Yield violations of the rules for the framing of a single field."""
     where = f"field {name} is {type}"
     is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
     yield from _length_violations(where, type, framing)

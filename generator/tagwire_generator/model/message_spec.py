@@ -199,7 +199,7 @@ class MessageSpec:
 
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
-        """The registers that fields use as enums, each once."""
+        """The registers (tables of named numbers) that fields use as enums, each once."""
         fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
         return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 

@@ -88,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return the data of a register that the package index and the rules for spec sets need."""
+        """Return a register's properties that the package index and the rules for spec sets need, as JSON."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 

@@ -16,7 +16,7 @@ from tagwire_generator.model.violations import Violation, enforce
 class StructSpec:
     """A struct of a message. Raises InvalidSpec if its fields contradict each other.
 
-    In the draft dialect, optional fields come last.
+    In the draft dialect (KIP-482's first draft), optional fields come last.
     """
 
     name: str

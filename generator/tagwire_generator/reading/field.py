@@ -1,4 +1,4 @@
-"""Read fields and their framing."""
+"""Read fields, including their framing in record formats: lengths, counts, checksums and conditions."""
 
 import re
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     """Read a field.
 
     `default_versions` are the versions of a field without the key `versions`; None if the key is required.
-    `is_optional` means that the field is in the draft dialect's optionalFields.
+    `is_optional` means that the field is in optionalFields, which only the draft dialect (KIP-482's first draft) has.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -120,7 +120,7 @@ def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) 
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:
-    """Report a hexadecimal tag such as 0x0001 in a spec that is not in the draft dialect."""
+    """Report a hexadecimal tag such as 0x0001, unless the spec is in the draft dialect (KIP-482's first draft)."""
     if node is not None and not reading.is_draft and not reading.is_refused(node) and is_hexadecimal(node):
         reading.report("TW708", node, f"only the draft dialect writes tags in hexadecimal; write {tag_number(node)}")
 
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the name of an enum with its register. If the register is unknown, also drop the field's default."""
+    """Replace an enum's name with its table of named numbers. If there is none, drop the field's default as well."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return

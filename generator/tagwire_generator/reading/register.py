@@ -1,4 +1,4 @@
-"""Read registers, and find the registers that specs name."""
+"""Read registers (tables of named numbers), and find the registers that specs name."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from tagwire_generator.syntax.spec_schema import is_register
 
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
-    """Return the register in a tree; None if the tree has errors."""
+    """Return the register in the parsed tree of a spec; None if the tree has errors."""
     if reading.has_errors:
         return None  # the tree violates the schema, so its values can't be used
     try:

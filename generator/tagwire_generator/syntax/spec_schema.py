@@ -138,7 +138,7 @@ def is_format(root: Object) -> bool:
 
 
 def is_register(root: Object) -> bool:
-    """Return whether a tree is a register, and so not a message."""
+    """Return whether a tree is a register (a table of named numbers) rather than a message."""
     return _is_type(root, "register")
 
 

@@ -150,7 +150,7 @@ class Expressions:
         return self.constant(f"_{name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
-        """Return an expression for an enum's wire type, made from its integer type and its register."""
+        """Return an expression for an enum's wire type, made from the integer type and the class of the enum's members."""
         made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
         return f"{made}({row}, {self.register(wire.enum)})"
 
@@ -159,7 +159,7 @@ class Expressions:
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Import a register class from its module, and return its name in this module."""
+        """Import the class of an enum's members from its module, and return its name in this module."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 

@@ -1,7 +1,7 @@
 """The view of a record format's module: the data classes and field tables that its template prints.
 
-Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers; the
-interpreter reads and writes them by their layout.
+Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers;
+tagwire's interpreter reads and writes them by their layout.
 """
 
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
