@@ -150,7 +150,7 @@ class Expressions:
         return self.constant(f"_{name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
-        """Return an expression for an enum's wire type, made from the integer type and the class of the enum's members."""
+        """Return an expression for an enum's wire type, made from its integer type and the class of its members."""
         made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
         return f"{made}({row}, {self.register(wire.enum)})"
 
