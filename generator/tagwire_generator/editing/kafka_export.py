@@ -121,7 +121,7 @@ def _verdict(place: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
-    """Yield (spot, how to export it) for each key or type in a spec that Kafka's language does not have."""
+    """Yield (spot, how to export it) for each key and type that the spec uses and Kafka's language lacks."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):

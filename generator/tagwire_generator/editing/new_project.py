@@ -61,8 +61,8 @@ class _View:
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     """Return the files of a new protocol with the package `name`, without writing them.
 
-    Without `headers`, the protocol has no header specs, and programs frame messages themselves. Raises NewProjectError.
-    Raises SettingsError for a pyproject.toml that already has spec sets or can't be read.
+    Without `headers`, the protocol has no header specs, and programs frame messages themselves. Raises NewProjectError
+    for an invalid name or existing files; SettingsError if pyproject.toml already has spec sets or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})

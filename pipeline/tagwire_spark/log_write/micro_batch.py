@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    # `run` stays empty: a query has one sink, so a second write of a micro-batch always repeats the first.
+    # Leave `run` empty, so that a second write counts as a repetition. A query has one sink, so it always is one.
     return MicroBatch(query, int(number))
 
 
