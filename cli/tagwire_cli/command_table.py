@@ -31,7 +31,7 @@ _WHOLE: Final = 1000
 class CommandTable(click.Group):
     """A command group with help in sections. `sections` maps a section's title to its commands' names and modules.
 
-    For an unknown command, the error suggests the most similar name, or else the help.
+    For an unknown command, the error suggests the most similar name. If no name is similar, it refers to `--help`.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:

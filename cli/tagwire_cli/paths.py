@@ -17,7 +17,7 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """Show the temporary copy of standard input as `standard input` in a message, instead of its path."""
+    """Replace the path of the temporary copy of standard input in a message with `standard input`."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 

@@ -22,7 +22,6 @@ Offer = Callable[[click.Context, click.Parameter, str], Items]
 
 
 def _files(incomplete: str) -> Items:
-    """Let the shell complete file names. Of the three shells, only fish needs the typed text."""
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -58,11 +57,11 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION or API VERSION if the options require these words, and after them FILE."""
+    """Complete MESSAGE VERSION, or API VERSION for a response; file names if no such words are expected."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return _files(incomplete)  # only the file is left to complete: a request's header identifies the message
+        return _files(incomplete)  # the header of a request identifies its message, so the next word is a file
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return _files(incomplete)
     registry = _registry(ctx)
@@ -81,7 +80,7 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of components in the package."""
+    """Complete the names of the package's components, which group its messages: `group`, `raft`, ..."""
     return _of_classes(ctx, "COMPONENT", incomplete)
 
 

@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for a record format's name. With `is_read`, `auto` and several names are also valid."""
+    """A click parameter type for a record format's name. If `is_read`, also accepts `auto` and a list of names."""
 
     name = "format"
 
@@ -41,7 +41,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the set of formats that a reader accepts. Raises click.UsageError for `only` without a named format."""
+    """Return the set of formats that a reader accepts. Raises click.UsageError for `only` if no format is named."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:

@@ -32,7 +32,6 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def _refuse_others(path: Path) -> None:
-    """Raise LogPathError if a file is compressed by gzip, or a capture."""
     from tagwire.log import LogPathError
 
     with path.open("rb") as file:
@@ -44,7 +43,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return a partition's metadata snapshots, then its segments. For a segment, return only the segment."""
+    """Return the segments to read: a partition's metadata snapshots and then its log segments, or the given segment."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
@@ -64,14 +63,17 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return a partition's output folder: the partition's path below `path`, or its name if it is `path` itself."""
+    """Return the folder below `output` for a partition found in `path`. It has the partition's relative path.
+
+    If `path` is the partition itself, its folder name is used.
+    """
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
 
 
 class Work(NamedTuple):
-    """The partitions at one path argument, and the output folders of those that are still to be written."""
+    """The partitions found in one path argument, and which of them are not yet written."""
 
     path: Path
     found: "list[Partition]"
@@ -83,11 +85,12 @@ class Work(NamedTuple):
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Return the partitions to write for each path. `place` returns the output folder of a partition.
+    """Find the partitions to write. `place` maps a partition and its path argument to the partition's output folder.
 
-    With `resumes`, partitions whose output folder exists are skipped; otherwise, an existing folder is an error.
-    Nothing is written yet. Raises LogPathError, also for two partitions with the same output folder, for an output
-    folder inside a partition, and for a path that is a file or has no partitions.
+    With `resumes`, partitions whose output folder exists are skipped. Writes nothing.
+
+    Raises LogPathError if an output folder already exists (unless `resumes`), lies inside a partition, or is the same
+    for two partitions, and if a path is a file or has no partitions.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import refuse_existing, refuse_inside
@@ -125,8 +128,8 @@ def byte_progress(
 ) -> Generator[Callable[[int], None] | None]:
     """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
 
-    Yields None if the output is not a terminal. Each segment is read `rounds` times. `prints_all_along` is passed to
-    `progress_bar`.
+    Yields None if the output is not a terminal. Set `rounds` if the command reads each segment several times, and
+    `prints_all_along` if it prints lines meanwhile (see `progress_bar`).
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

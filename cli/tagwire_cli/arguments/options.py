@@ -41,7 +41,7 @@ def limit_option(function: F) -> F:
 
 
 def repeated_options() -> list[str]:
-    """Return the options of the current command that another command needs in order to read the same input."""
+    """Return the options of this command to repeat in a suggested command, such as `--hex` and `--package`."""
     given = click.get_current_context().params
     words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
@@ -137,7 +137,7 @@ def show_sensitive_option(function: F) -> F:
 
 
 def limits_of(texts: Sequence[str]) -> "Limits":
-    """Parse `NAME=N` options into limits. Raises click.BadParameter."""
+    """Parse `NAME=N` options into limits. Raises click.BadParameter for an unknown name or an invalid number."""
     from tagwire.limits import Limits
 
     values: dict[str, int] = {}

@@ -58,7 +58,6 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    """Return the name of the package, and add the output folder of its spec set, if it has one, to the import path."""
     from tagwire_generator.project.settings import find_root, load
 
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]

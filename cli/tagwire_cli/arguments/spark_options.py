@@ -92,7 +92,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 @contextmanager
 def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
-    """Open the Spark session that the options describe. Raises MissingExtraError and PipelineError."""
+    """Open the Spark session that the options describe. Raises PipelineError if Spark fails."""
     from tagwire_spark.session import session_of_command
 
     if master and remote:

@@ -90,7 +90,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Plan changes to a message's spec with `planned`, then apply and report them. With `dry_run`, only report them."""
+    """Change a message's spec: call `planned`, then write and report the changes. With `dry_run`, write nothing."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load

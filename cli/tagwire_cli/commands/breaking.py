@@ -159,10 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs that proofs for a single spec need, from the spec's set or folder.
-
-    For a folder, the result is empty, because the folder contains its own headers.
-    """
+    """Return the header specs of a single spec's set or folder. Proofs encode whole frames, so they need headers."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 

@@ -25,7 +25,7 @@ def command(ctx: click.Context, shell: str) -> None:
       eval "$(tagwire completion bash)"               for this session only
     """
     cls = get_completion_class(shell)
-    if cls is None:  # an older click may lack the shell
+    if cls is None:  # this version of click doesn't support the shell
         raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
     # Always use the command's usual name; this process may have been started under another name.

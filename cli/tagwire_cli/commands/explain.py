@@ -206,7 +206,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
     from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
-    if settings.kind == "format":  # the page has a single section for all batches
+    if settings.kind == "format":  # show all batches in one section of the page
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
     write_bytes(page(shown, name_note(settings.registry)).encode("utf-8", "backslashreplace"))

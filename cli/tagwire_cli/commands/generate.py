@@ -172,7 +172,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # only a summary: the list of warnings could be longer than the report of changes
+    if problems:  # print only their number: the warnings could be longer than the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 

@@ -90,7 +90,6 @@ def command(
 
 
 def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
-    """Return, for each selected field, the version of its struct in this message version."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 

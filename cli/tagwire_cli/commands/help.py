@@ -25,7 +25,7 @@ def command(ctx: click.Context, words: Sequence[str]) -> None:
         if not isinstance(group, click.Group):
             raise click.UsageError(f"{context.command_path} has no subcommands; unexpected argument {word!r}")
         _, found, _ = group.resolve_command(context, [word])
-        if found is None:  # an option such as --json, not a command
+        if found is None:  # click returns None for a word that looks like an option, such as --json
             raise click.UsageError(f"{word!r} is not a command")
         context = click.Context(found, info_name=word, parent=context)
     say(context.get_help(), lines=True)

@@ -113,10 +113,9 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may answer another request and would then be redacted differently.
+    """Redact a response. `rivals` are the APIs of other requests with the response's correlation ID.
 
-    `rivals` are the APIs of other requests with the same correlation ID. If the redacted bytes are the same for all
-    APIs, no error is raised.
+    Raises TagwireError if the response may belong to a rival whose response has other secret fields.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:
@@ -135,7 +134,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
 
 
 def _write_row(frame: "CapturedFrame", data: bytes) -> None:
-    """Write a frame as a line of JSON, also if it is from a network capture. A gap has no bytes to write."""
+    """Write a frame as a line of JSON. Does nothing for a gap in a capture."""
     if frame.gap:
         return
     row = frame.row or {
@@ -166,7 +165,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the arguments after those that identify the message."""
+    """Return a function that redacts frames of this kind, and the remaining arguments: those after the VERSION."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

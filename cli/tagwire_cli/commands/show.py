@@ -151,7 +151,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    The fields of a shared struct use the struct's own version numbers. The third value maps message versions to them.
+    A shared struct has version numbers of its own, and the third value maps message versions to them. It is None for
+    fields that are not in a shared struct.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -165,12 +166,11 @@ def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions
 
 
 def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
-    """Return the versions of the message in which a shared struct has these versions."""
     return versions if around is None else around.within(versions)
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return the version of a shared struct for each range of message versions; empty for other structs."""
+    """Return the (message versions, struct version) pairs of a field with a shared struct; empty for other fields."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -283,9 +283,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield (path, table row) for each field, bit group and section. Rows without a field have the path "-".
+    """Yield (path, table row) for each field, bit group and section title; only fields have a path, others "-".
 
-    `groups` collects the bit groups, by field and mask, because the conditions of later fields refer to them.
+    Each bit group is added to `groups` by field and mask, because the conditions of later fields refer to it.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 

@@ -68,7 +68,7 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
         yield "optional fields"
     for kind, word in _WORDS.items():
         paths = [change.path for change in difference.changes if kind in _kinds(change)]
-        # If a whole struct was added or removed, don't list its members.
+        # If a whole struct was added or removed, don't list its fields.
         paths = [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
         if paths:
             rest = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
@@ -76,6 +76,6 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
 
 
 def _kinds(change: FieldChange) -> list[str]:
-    """Return the kinds of a change. A field that was nullable is `not nullable` instead."""
+    """Return the kinds of a change. The kind `nullable` becomes `not nullable` if nulls are no longer allowed."""
     was_nullable = change.old is not None and change.old.nullable
     return ["not nullable" if kind == "nullable" and was_nullable else kind for kind in change.kinds]

@@ -1,6 +1,7 @@
 """Print annotated bytes. On a terminal, lines are colored by type and fit its width.
 
-In a file or pipe, there are no colors, and lines may have more bytes. A field's bytes and value have the same color.
+In a file or pipe, there are no colors, and lines may be wider than a terminal. A field's bytes and value have the same
+color.
 """
 
 import sys
@@ -43,7 +44,7 @@ def wants_colour(when: str) -> bool:
 
 
 def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool) -> None:
-    """Print facts about the input as comment lines, and then the annotated bytes."""
+    """Print the annotated bytes, after comment lines about the input such as its detected kind."""
     facts = [printable(fact) for fact in facts]
     if not colour:
         text = "".join(f"# {fact}\n" for fact in facts) + "".join(annotate(trace, note) for trace in traces)
@@ -87,7 +88,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return the most bytes per line that leave room for values on the terminal, and whether types fit as well."""
+    """Return how many bytes to print per line on a terminal of this width, and whether there is room for types."""
     for column in ("value", "type"):
         for count in _FOLDED:
             titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))

@@ -86,7 +86,8 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, explain the best candidate up to its error if it is a request or batches.
+    If none is, return only the candidates, unless the likeliest is a request or record batches with an error: this one
+    is explained up to the error.
     """
     shown = guess.clear
     best = guess.best
@@ -98,7 +99,8 @@ def explained(title: str, data: bytes, guess: Guess) -> Explained:
 def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    `options` and `file` are added to suggested commands. They are this command's options, and its FILE if it has one.
+    If the guess is unclear, these lines list commands that explain the input in other ways. `options` and `file` are
+    the options and the FILE argument to repeat in these commands.
     """
     if one.input:
         yield one.input
@@ -121,9 +123,10 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 
 
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
-    """Yield lines that list the candidates, with a command for each. Used if none is clearly the best.
+    """Yield lines that list the candidates, each with a command that explains the input in this way.
 
-    No command can be suggested if `again`, the end of the commands, is None: the input has other bytes.
+    `again` is the end of each command: options and input. If it is None, no commands are shown, because the input is a
+    frame within a file and too long to be given in hex.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

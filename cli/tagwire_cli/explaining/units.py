@@ -65,7 +65,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the unused words of the command line. Raises click.UsageError.
+    """Return a function that explains one unit, and the remaining arguments. Raises click.UsageError.
 
     For batches, the function is None, because the end of a batch is known only after reading it.
     """
@@ -171,7 +171,6 @@ def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
 
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
-    """Return a function that explains a message or response of this version, and the words after the version."""
     if settings.kind == "response":
         message, version, files = response_of(settings.registry, settings.words)
         api_key = message.API_KEY
@@ -199,12 +198,11 @@ def _as_response(settings: ExplainSettings, frame: InputFrame, api: tuple[int, i
 
 
 def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explained:
-    """Return the explanation of a message or frame, and of the records in it."""
     return Explained(frame.title, (seen,), missing=_open(settings, seen))
 
 
 def _open(settings: ExplainSettings, seen: Trace) -> str:
-    """Add the records to the trace of a message. Return the error if a library for this is not installed."""
+    """Add the record batches in a message to its trace. Return the error if a library is missing, such as a codec."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 

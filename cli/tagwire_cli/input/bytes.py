@@ -36,9 +36,9 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
 
 
 def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
-    """Return the bytes of the file in `words`, and their encoding. The words may also be hex. Raises InputError.
+    """Return the bytes to decode and their encoding: the contents of the FILE argument, or the words if they are hex.
 
-    Raises click.UsageError for more than one file.
+    Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """
     if words and not Path(words[0]).exists() and are_hex(words):
         return "".join(words).encode(), "hex"
@@ -92,7 +92,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keeps the columns for errors
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keeps the columns in errors right
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

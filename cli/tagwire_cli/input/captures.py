@@ -78,7 +78,10 @@ def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port
 
 
 def chosen_frames(file: str, registry: "Registry", where: str | None, port: int) -> Iterator["CapturedFrame"]:
-    """Yield frames that match a `--where` filter, or all for None. Raises BadParameter, InputError, CaptureError."""
+    """Yield the frames of a capture that match a `--where` filter; all frames if `where` is None.
+
+    Raises click.BadParameter for an invalid filter, and InputError or CaptureError for an invalid capture.
+    """
     test = None if where is None else frame_test(registry, where)
     return (frame for frame in captured_frames(file, registry, port=port) if test is None or test(frame))
 

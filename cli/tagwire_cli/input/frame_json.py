@@ -122,7 +122,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 def _frame_text(
     header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
 ) -> str:
-    """Return a frame as JSON text. The members in `first` precede the frame's own. The header is printed losslessly."""
+    """Return a frame as JSON text. The keys in `first` come before the frame's own keys."""
     members = {
         **(first or {}),
         "message": dumped(message.NAME),

@@ -22,7 +22,10 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str, hint: Callable[[], str] = str) -> Generator[None]:
-    """Add `place`, such as `frame 3`, to errors in the block. If `hint` returns a hint, raise it instead."""
+    """Put `place`, such as `frame 3`, before the message of a TagwireError raised in the `with` block.
+
+    If decoding fails and `hint` returns a text, raise an InputError with this text instead.
+    """
     try:
         yield
     except TagwireError as error:
@@ -38,7 +41,8 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Check this first: hex digits, read as a frame's size, would mean 800 MB or more.
+        # Without this check, hex digits would be read as a frame size of 800 MB or more, and the command would wait for
+        # it.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)

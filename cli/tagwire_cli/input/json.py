@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, an error at its end would be on the next line
+    text = _decoded(line, f"line {number}, ").rstrip()  # errors at the end of the line must not name the next
     return json_of(text, number)
 
 

@@ -30,7 +30,7 @@ def response_of(
     """Parse API VERSION. Return the response class, the version and all words after it. Raises click.UsageError."""
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # a fallback response may have another version than its request
+    if message.FALLBACK is None:  # a server may answer an unsupported version with a fallback version
         require_version(message, version)
     return message, version, rest
 

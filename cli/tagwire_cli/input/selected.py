@@ -47,7 +47,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield (number, position, bytes, function that finds the version) for the message or the frames in a file."""
+        """Yield a `Part` for each frame in a file or, if `kind` is None, one for the whole file."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
@@ -62,7 +62,7 @@ class Selected:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """Return the selected values of a message as a list of tuples. Raises DecodeError."""
+        """Return the selected values of a message, one tuple for each output row. Raises DecodeError."""
         read: Any = self.selection.read
         words = (data,) if self._is_request else (data, version)
         rows = read(*words, limits=self._limits)
@@ -71,7 +71,7 @@ class Selected:
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
         """Return a message's bytes, with each selected value replaced by the result of `function`.
 
-        Raises DecodeError, EncodeError.
+        Raises DecodeError for an invalid message, and EncodeError if a new value can't be encoded.
         """
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
@@ -96,9 +96,9 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that takes paths and returns a `Selected`, and the unused words of the command line.
+    """Return a function that creates a `Selected` from paths, and the remaining arguments.
 
-    Raises click.UsageError.
+    Raises click.UsageError if the arguments that identify the message are missing or wrong.
     """
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)

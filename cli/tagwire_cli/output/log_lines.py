@@ -104,10 +104,9 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return the members of a record's JSON line that contain its decoded message.
+    """Return a record's JSON keys for `--messages`: `message` and, if it must be hidden, `value`.
 
-    If a register in `registers` applies to a field, the field's number is replaced with its name. Sensitive values, and
-    the bytes that contain them, are hidden.
+    A field with an entry in `registers` is shown as a name instead of a number.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)
@@ -148,7 +147,6 @@ def _batch_text(
     keep: Keep | None,
     line: Callable[[list[str]], str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield a line for each record. `line` joins the record's cells; by default, with tabs."""
     words = bit_names(batch.record_format.bits.values(), batch.attributes)
     words = [word for word in words if word not in _OF_RECORDS]
     done: int | None = 0
@@ -175,7 +173,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return a record's own attributes, such as `tombstone`. Some formats have no attribute bits for them."""
+    """Return the names of a record's own attributes, such as `tombstone`, as opposed to those of its batch."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])

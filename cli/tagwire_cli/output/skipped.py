@@ -22,7 +22,7 @@ class Skipped:
         self._last = ""
 
     def __call__(self, error: "LogError | LogPathError") -> None:
-        if str(error) == self._last:  # a batch may be read twice
+        if str(error) == self._last:  # reading a batch twice raises the same error twice
             return
         self._last = str(error)
         self.count += 1
@@ -30,7 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Print how many skipped parts were not printed. Exits with status 1 if any part was skipped."""
+        """Print the number of errors that were counted but not printed. Exits with status 1 if there was any error."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

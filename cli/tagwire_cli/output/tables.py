@@ -88,21 +88,20 @@ def fitted(
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
         say(f"tagwire: left out for lack of width: {left_out}; widen the terminal, or pipe the output", err=True)
-        # Fit the other columns again: they may have been shortened for those left out.
+        # Lengthen shortened cells again: there is more room without the columns that are left out.
         return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
     return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
 
 
 def _shortened(cell: str, width: int, *, is_path: bool) -> str:
     if is_path and len(cell) > width:
-        cell = _ZEROS.sub("/…", cell)  # the name of a segment says less than its folder, the partition
+        cell = _ZEROS.sub("/…", cell)  # shorten the segment's name before the partition's folder
     if len(cell) <= width:
         return cell
     return f"…{cell[1 - width :]}" if is_path else f"{cell[: width - 1]}…"
 
 
 def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal, or wider if a word would be split: a split path can't be copied."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table

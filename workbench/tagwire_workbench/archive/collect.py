@@ -1,8 +1,8 @@
 """Merge the specs of several releases into one set, and check that no version's bytes change.
 
 A message is identified by its component, kind and API key, because names have changed between releases. A message
-without a key is identified by its kind and name (in one case in Kafka's history, by a longer name with the same bytes).
-The merged spec has the newest name, and older names become aliases.
+without a key is identified by its kind and name. If the name has changed as well, a spec with the same bytes matches if
+one of the two names begins with the other. The merged spec has the newest name, and older names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,10 +77,6 @@ def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[Imp
 
 
 def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterator[ImportedSpec]:
-    """Yield all specs, with those of the core artifact moved to their components in newer releases.
-
-    Raises SpecError.
-    """
     for spec in specs:
         if spec.component == "core":
             if spec.name not in homes:
@@ -104,7 +100,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message that has already matched a spec of this release can't match another one under a new name.
+    # A message already has a spec of this release if its key or name matched, so no renamed spec can belong to it.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -221,7 +217,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError unless the merged spec gives this version the wire format `text`, which it has in `release`."""
+    """Raise SpecError if merging has changed the wire format of a version, which is `text` in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

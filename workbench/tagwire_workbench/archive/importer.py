@@ -85,9 +85,9 @@ def import_release(
     """Write the specs of jars and directories to `out/<component>/<MessageName>.json`.
 
     Sources of several releases are merged, and `out/history.toml` then lists the origin of each version. Nothing is
-    written unless all sources could be read and merged, and nothing is ever removed. `progress` is called with each
-    source before it is read; `component` is as in `read_releases`. The `about` strings of the specs already in `out`
-    are kept.
+    written unless all sources could be read and merged, and nothing is ever removed. `component` replaces the component
+    that each source's name contains. `progress` is called with each source before it is read. The `about` strings of
+    the specs already in `out` are kept.
 
     Raises SpecError for a source that can't be read, for specs that break a rule (`problems` lists every violation),
     for two different specs with one name in one release, and for releases that can't be merged. Raises TagwireError for

@@ -77,7 +77,7 @@ def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Return a copy of the field with `recordFormats` added to it or its subfields, wherever records are held."""
+    """Return a copy of the field. Add `recordFormats` to the field or to its subfields, if they contain records."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]

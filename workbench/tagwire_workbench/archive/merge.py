@@ -50,7 +50,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """The declarations of a struct in both specs, and the versions that each spec provides."""
+    """A struct as the newer and the older spec declare it, and the versions that each of the two specs provides."""
 
     newer: Spec | None
     older: Spec | None
@@ -138,7 +138,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # Exclude all other versions from a tagged range, which must be within the field's versions (TW605).
+            # A tagged range must be within the field's versions (TW605), so exclude every version without the field.
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _version_range(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)
@@ -164,7 +164,7 @@ class _Merge:
         return field
 
     def declared(self, side: str, field: Spec | None) -> Spec | None:
-        """Return the JSON object that has the fields of a field's struct: the field itself, or a common struct."""
+        """Return the JSON object that lists the fields of a field's struct: the field itself, or its common struct."""
         if field is None:
             return None
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
@@ -229,9 +229,9 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those of `versions` that are in the field's range `key`.
+    """Return those of `versions` that are in the field's range `key`, such as `nullableVersions`.
 
-    The message has the default `flexibleVersions`.
+    If the field has no `flexibleVersions`, those of the message apply.
     """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
@@ -250,7 +250,10 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range that includes `inside` and excludes `outside`. It is open-ended if `outside` permits."""
+    """Return a range that includes all versions in `inside` and none in `outside`, open-ended if possible.
+
+    Raises SpecError if no such range exists.
+    """
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

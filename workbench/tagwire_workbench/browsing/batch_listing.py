@@ -27,7 +27,7 @@ from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, L
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
-    """Return whether all records of a message can be read. This reads them without a trace, which is faster."""
+    """Return whether all records of a message can be decoded. This is faster than tracing them."""
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
@@ -46,7 +46,7 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # a wrapper message, which may contain compressed records
+                if batch.record_format.records is None:  # a wrapper message (v0, v1): inner messages need a trace
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:

@@ -24,7 +24,7 @@ def _width(number: int) -> int:
 
 
 def width_next_to(whole: int) -> int:
-    """Return the width of the byte pane with its scroll bar: at most about half of `whole`, the terminal's width."""
+    """Return the width of the byte pane with its scroll bar: about half of the terminal width `whole`, or less."""
     return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
 
 

@@ -99,7 +99,7 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """Return the name of an API, or `otherwise` if the package lacks the API. Imports its message classes."""
+        """Return an API's name; `otherwise` if the package lacks the API."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise

@@ -56,7 +56,7 @@ class PlainFile:
 
     @property
     def fault(self) -> str:
-        """The error to report if the file will not grow any more; "" if it doesn't end inside gzip data."""
+        """The error to report if the file has stopped growing inside gzip data; otherwise ""."""
         return ""
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A zlib decompressor, and its position in a gzip file. A copy of it saves this state for later reads."""
+    """A zlib decompressor and its position in a gzip file. `copy` saves this state, so that reading can resume here."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file

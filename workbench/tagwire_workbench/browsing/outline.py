@@ -162,7 +162,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return text that distinguishes an array element: its value, or else its first string, or its first number."""
+    """Return text that identifies an array element in the tree: its value, its first string, or its first number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -271,7 +271,8 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        # Reading `last_line` makes Textual number the new nodes, without which the cursor can't move to them.
+        # Reading `last_line` makes Textual assign lines to the new nodes. Without a line, the cursor can't move to a
+        # node.
         assert self.last_line >= -1
         self.move_cursor(node)
 

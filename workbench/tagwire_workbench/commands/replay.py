@@ -194,7 +194,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints each response's differences, or the line of an earlier response that has the same differences."""
+    """Prints each response's differences or, if an earlier response had the same differences, refers to its line."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
@@ -223,7 +223,7 @@ class _Summary:
         self._examples: dict[tuple[str, str], str] = {}
 
     def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
-        """Count each differing field of a response. A field of several array elements counts once."""
+        """Count each differing field of a response. A field that differs in several array elements counts once."""
         examples: dict[str, str] = {}
         for each in found:
             values = f"expected {each.expected}, received {each.received}"

@@ -59,7 +59,7 @@ class Finding:
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
-        """Convert the finding to a `Problem`, the class for violations in specs."""
+        """Convert the finding to a `Problem`, so that it is printed like a violation of a spec rule."""
         return Problem(
             rule=self.rule,
             severity=self.severity,

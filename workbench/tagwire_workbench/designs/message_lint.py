@@ -19,7 +19,7 @@ _Found = Iterator[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct. `around` has the versions of the message in which that struct can occur."""
+    """A field in its struct. `around` lists the message versions in which the struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -139,7 +139,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a number is an ID or a position, for which 0 is an ordinary value."""
+    """Return whether a number is an ID or a position, so that 0 is an ordinary value and can't mean "none"."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 

@@ -84,7 +84,7 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """Return the spec with only its highest version, and without `ignorable`: no version lacks a field any more."""
+    """Return the spec with only its highest version, and without `ignorable`, which needs at least two versions."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})

@@ -130,13 +130,14 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The drafts go to the folder `place`. With `only_new`, they contain only the new version, and no other messages
-    except headers are written. If `place` is `folder` itself, specs keep all their versions and comments; in another
-    folder, no file is replaced. `released` are the baselines of the messages at `place`. Nothing is written until
-    `DraftPlan.apply`.
+    The drafts go to the folder `place`. With `only_new`, they contain only the new version, and messages that are
+    neither drafted nor headers are not written. If `place` is `folder` itself, specs keep all their versions and
+    comments; in another folder, no file is replaced. `released` are the baselines of the messages at `place`. Nothing
+    is written until `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`
-    lists every violation), for a request and response with different versions, and if something would be lost.
+    lists every violation), for a request and response with different versions, and if a draft would overwrite a file in
+    another folder, remove fields in place, or change a released version.
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
@@ -283,7 +284,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         notes=result.notes,
         gone=tuple(
             field for field in gone if field.rpartition(".")[0] not in gone
-        ),  # only the outermost removed fields
+        ),  # a removed struct's fields aren't listed
         path=path,
         text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )

@@ -51,11 +51,12 @@ class Input(NamedTuple):
 
 
 class Framing:
-    """The form of fuzz inputs. `kind`, `frames` and `prefix` have the meaning of the options of `tagwire fuzz corpus`.
+    """The form of fuzz inputs. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
     With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
     `prefix="key"`, by the API key and version before a message of the given kind; with `frames=True`, by the request
-    header. Raises FramingError if inputs would not identify their message, and UnsupportedVersionError.
+    header. Raises FramingError if inputs would not identify their message, and UnsupportedVersionError if the message
+    lacks the version.
     """
 
     def __init__(

@@ -91,7 +91,10 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with candidates that keep the property, until none does. Return whether it changed."""
+        """Replace the input with the first candidate that has the property. Repeat until none has it.
+
+        `candidates` is called again with each new input. Return whether the input changed.
+        """
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

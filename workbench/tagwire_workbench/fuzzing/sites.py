@@ -90,7 +90,7 @@ class Site:
 
     @property
     def holder(self) -> Site:
-        """The innermost part that contains this one. A whole message has none, which raises IndexError."""
+        """The innermost part that contains this one. Raises IndexError for a whole message."""
         return self.around[-1]
 
     def walk(self) -> Iterator[Site]:
@@ -234,7 +234,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
 
 
 def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
-    """Return the patch that adjusts an enclosing count or size to a change inside it; None if it stays the same."""
+    """Return the patch that adjusts the count or size of `holder` after a change inside it; None if neither changes."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -250,7 +250,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
 
 
 def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
-    """Return the patch for the size of an optional field. The field's two-byte tag follows the size."""
+    """Return the patch for an optional field's size, which precedes the field's two-byte tag."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -154,7 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in the paths, and yield a report on each. The broker's files in log folders are copied."""
+    """Compact the partitions in the paths, yielding reports, and copy the broker's checkpoints and properties."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 
@@ -166,7 +166,7 @@ def _compacted(
             for partition, target in left:
                 yield compact_partition(partition, target, compaction, tell, explain)
         folders += log_folders(found, path, output)
-        # Copy these files after each path, so that this path's output is complete even if a later path fails.
+        # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=True)
 
 

@@ -114,7 +114,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in the paths, and yield reports. The broker's files in log folders are copied."""
+    """Convert the partitions in the paths, yielding reports, and copy the broker's checkpoints and properties."""
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
@@ -124,7 +124,7 @@ def _converted(
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)
         folders += log_folders(found, path, output)
-        # Copy these files after each path, so that this path's output is complete even if a later path fails.
+        # Copy the broker's checkpoints now, so that this path's output is complete even if a later path fails.
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
 
 

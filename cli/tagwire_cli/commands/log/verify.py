@@ -58,7 +58,7 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
 def _reports(
     paths: Sequence[Path], found: "Sequence[Partition | Segment]", format: "FormatSet", limits: "Limits", tell: Any
 ) -> "Iterator[FileReport]":
-    """Yield a report on each file: first on checkpoints in log folders, then on the files of each partition."""
+    """Yield a report on each file: first the checkpoints of log folders, then the files of each partition."""
     from tagwire.log import Segment
     from tagwire.log.verify import verify_directory_files, verify_partition, verify_segment
 

@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: tools for fuzzing messages. As in `tagwire` itself, a table maps commands to modules."""
+"""`tagwire fuzz`: tools for fuzzing messages. Subcommands are listed in a table and imported when they are used."""
 
 from typing import Final
 

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The optional argument VERSION. Its metavar ends the bracket of `[MESSAGE VERSION]`; errors show only VERSION."""
+    """The argument VERSION. Its name in the help includes a bracket (`[MESSAGE VERSION]`) that errors must not show."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"

@@ -1,4 +1,4 @@
-"""`tagwire mock`: run mock peers. As in `tagwire` itself, a table maps commands to modules."""
+"""`tagwire mock`: run mock peers. Subcommands are listed in a table and imported when they are used."""
 
 from typing import Final
 

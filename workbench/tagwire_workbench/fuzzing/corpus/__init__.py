@@ -1,6 +1,6 @@
 """Inputs with which fuzzers begin: seeds (valid messages) and a dictionary of byte strings.
 
-    seeds(C, version)                 messages with a name for each shape, the smallest first
+    seeds(C, version)                 (shape name, message) pairs, the smallest message first
     dictionary_of(messages)           tokens for a fuzzer's dictionary, by name
     dictionary_text(tokens)           the file that libFuzzer and AFL++ read
     key_bytes(C, version)             API key and version, as at the start of a request

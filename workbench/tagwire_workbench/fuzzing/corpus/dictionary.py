@@ -67,7 +67,7 @@ def _rows(cls: Any) -> Iterator[FieldRow]:
 
 
 def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
-    """Encode the sample values of a fixed-width type, or the members of an enum. Yield a name and the bytes of each."""
+    """Yield a name and the encoded bytes for each sample value of a fixed-width type, or for each member of an enum."""
     wire = row.wire
     for index, value in enumerate(wire.samples):
         out = bytearray()

@@ -62,8 +62,9 @@ class Mutator:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
         `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the message does not
-        allow the requested change, another seed is used. If all results exceed `max_size`, one is cut to this size and
-        makes no claims. Raises FramingError if no message allows the change.
+        allow the requested change, another seed is used. If all results exceed `max_size`, an unchecked change is cut
+        to this size: a `Mutation` of kind "near", which makes no claims. Raises FramingError if no message allows the
+        change.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")

@@ -68,7 +68,7 @@ def _head(read: Input, site: Site) -> _Head | None:
 
 
 def _left(read: Input, site: Site, begin: int) -> int:
-    """Return how many bytes there are from `begin` to the end of the enclosing tagged field, or else of the input."""
+    """Return how many bytes follow `begin` in the enclosing tagged field or, if there is none, in the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) of each varint at the start of a part: a length or count, or a tag and a size."""
+    """Return (start, end, path of the error) of each varint before a site's content: its length, count, tag or size."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -229,7 +229,7 @@ def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Shorten a known tagged field of fixed width, and its size, so that the value is incomplete."""
+    """Shorten a known tagged field of fixed width, so that its value is incomplete. Its size shrinks accordingly."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]

@@ -71,7 +71,7 @@ def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
 
 
 def _is_fixed(site: Site) -> bool:
-    """Return whether a value must stay as it is, because other bytes depend on it or it is a unique key."""
+    """Return whether a value must not change, because other bytes depend on it or because it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
         return True
@@ -191,7 +191,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an encoded array count of 1. Only this byte differs from an encoded count of 0."""
+    """Return the last byte of an array's count if the count is 1. A count of 0 differs only in this byte."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -220,7 +220,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field in tag order. A tag that any version knows would make the message invalid."""
+    """Add an unknown tagged field. Its tag must be unknown in every version, or the message would be invalid."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
