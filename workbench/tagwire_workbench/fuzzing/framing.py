@@ -187,7 +187,7 @@ def framing_options(function: F) -> F:
 
 
 def _with_kind(function: F) -> F:
-    """Check that `--kind` and `--frames` name the same kind of message, and pass it to the command as `kind`."""
+    """Combine `--kind` and `--frames` into the parameter `kind`. Raises click.UsageError if the kinds differ."""
 
     @wraps(function)
     def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:

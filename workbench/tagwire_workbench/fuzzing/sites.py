@@ -119,7 +119,7 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the replacement in the patched input. Other patches before it may have moved it."""
+        """Offset of the replacement in the patched input, shifted by the bytes that patches before it add or remove."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 

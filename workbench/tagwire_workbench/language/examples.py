@@ -30,10 +30,9 @@ class WireExample:
 
 
 def field_example(message: MessageSpec, struct: str, field: str) -> WireExample | None:
-    """Return an example in the latest version that has the field.
+    """Return an example in the latest version that has the field. `struct` is the field's struct or message.
 
-    Returns None if no example is possible, as in record formats. `struct` is the name of the struct with the field, or
-    of the message.
+    Returns None for a record format, which has no messages to encode, and for a field that no version has.
     """
     names = field_path(message, struct, field)
     if names is None or message.format is not None:

@@ -50,7 +50,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema of a list or of a single item (`shape`), or `self` if there is only one schema."""
+        """Return the schema for a value of kind `shape`. Returns `self` unless the schema depends on the kind."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -148,7 +148,7 @@ def _fits(key: str, kind: str, root: Value) -> bool:
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
-    """Return whether a spec may use the tagwire dialect. The spec's own key takes precedence over the set's setting."""
+    """Return whether a spec may use the tagwire dialect. If it has no key `dialect`, return `by_default`."""
     return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 

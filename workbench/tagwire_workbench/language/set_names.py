@@ -90,7 +90,6 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
 
 
 def _problems(specs: Workspace, path: Path) -> list[Problem]:
-    """Return the problems in the set of a file. Those of the file itself come first."""
     of_files, of_set = specs.set_problems(path)
     files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
     return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]

@@ -123,7 +123,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the names of the fields to which a value in this object may refer: those of its own struct first."""
+        """Return the field names that a value in this object may refer to, starting with those of its own struct."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list of fields that contains the field with this name. Outside of a list, return the field itself."""
+    """Return the list to which a field belongs, given the value of its name; the field itself if it is in no list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return `slot`, except where an object lacks a comma: there, return a slot for the key that follows the comma."""
+    """Return `slot`. If only a comma is allowed in an object at the cursor, return a slot for the next key instead."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

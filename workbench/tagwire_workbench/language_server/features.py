@@ -250,7 +250,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return an edit of several files. If a file is named after the renamed declaration, rename it, too."""
+    """Return an edit of several files. If the declaring file is named after the declared name, rename the file, too."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")

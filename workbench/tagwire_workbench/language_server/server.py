@@ -114,9 +114,9 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return the result of `answer`.
+        """Call `answer` and return its result. If it raises a TagwireError, show the error and return `otherwise`.
 
-        On a TagwireError, show it (but not twice in a row), and return `otherwise`.
+        The same error is not shown twice in a row.
         """
         try:
             return answer()
@@ -135,7 +135,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. For a closed file, omit warnings, and errors caused by other files."""
+        """Send a file's problems to the editor. For a closed file, send only errors that the file itself causes."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

@@ -17,7 +17,7 @@ _AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "clos
 
 
 class AnswerMaker:
-    """Checks one answer of a script, and creates replies from it. Errors are recorded in the script's tree."""
+    """Checks one answer of a script, and creates replies from it. Errors are added to `tree`, the parsed script."""
 
     def __init__(
         self, answer: dict[str, Any], response: type[Message], registry: Registry, values: ValueReader, steps: Steps
@@ -96,9 +96,9 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Report the errors that `read` raises for a value. Parts of the value that depend on a request are left out.
+        """Call `read` with the parts of a value that don't depend on a request, and report its errors.
 
-        `cls` is the class of the structs in the value. Paths in errors begin with `path`, the path of the value.
+        `cls` is the class of the structs in the value. The paths in errors begin with `path`, which is removed.
         """
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
@@ -113,7 +113,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value without the parts that depend on a request. Only the field names in these parts are checked.
+        """Return a value without the parts that depend on a request. Report unknown field names in the removed parts.
 
         `cls` is the class of the structs in the value.
         """
@@ -136,7 +136,7 @@ class AnswerMaker:
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:
-    """Return the JSON names of header fields by attribute name. Scripts use attribute names."""
+    """Map the attribute names of header fields, which scripts use, to their JSON names."""
     return {row.name: row.json_name for row in cls.FIELDS} | {"unknown_tags": UNKNOWN_TAGS}
 
 

@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the only other rule is that tags are numbers
+        case _:  # the schema has no other rules except that tags are numbers
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
@@ -113,10 +113,10 @@ class Script:
 
 
 class _RuleReader:
-    """Reads a rule of the script and adds it to the peer. Errors in the rule are recorded in the script's tree.
+    """Reads a rule of the script and adds it to the peer. Errors are added to `tree`, the parsed script.
 
-    `kept` holds the values that rules store while the peer runs. `names` lists all names under which they can be
-    stored.
+    `kept` contains the values that rules store while the peer runs. `names` lists all names under which rules store
+    values.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -151,7 +151,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse `text` as the path of a request value. If it is invalid, report an error at `steps` and return None."""
+        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule, and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
@@ -174,7 +174,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that stores the values to keep from a request, and then returns the reply to it."""
+        """Return a function that stores the values to keep from a request (`keeping`), and then returns the reply."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

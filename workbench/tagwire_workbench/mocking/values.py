@@ -31,7 +31,7 @@ class ScriptValueError(TagwireError):
 
 
 class Setting(NamedTuple):
-    """What is known when a script is read: the classes of request and header, and the names of kept values."""
+    """The context for checking a script's values: request class, header class, and the names of kept values."""
 
     request: type[Message]
     header: type[Message]
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What is known when a request arrives: the request itself, and the values kept from earlier requests."""
+    """The context for a reply: the request, and the values kept from earlier requests."""
 
     request: Received
     kept: dict[str, Any]
@@ -57,7 +57,7 @@ _FAULTY: Final = Later(lambda _: None)
 
 
 class ValueReader:
-    """Reads the values of a rule. Errors in the values are recorded in the script's tree."""
+    """Reads the values of a rule. Errors are added to `tree`, the parsed script."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree

@@ -79,7 +79,10 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at the position of a value or (`of_key`) its key; for a missing value, that of its parent."""
+        """Add an error at the position of a value or, with `of_key`, of its key.
+
+        If the file has no value at `steps`, the error is added at the innermost enclosing value.
+        """
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -144,7 +147,7 @@ def _nodes(data: bytes) -> Any:
     loader: Any = _CoreLoader(data)
     try:
         return loader.get_single_node()
-    except (ValueError, OverflowError):  # PyYAML raises these for invalid escapes and version numbers
+    except (ValueError, OverflowError):  # PyYAML raises these for invalid escapes and %YAML version numbers
         problem = "an invalid number"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 

@@ -38,14 +38,14 @@ class Advertised:
         self._announced: ResponseSelection | None = None
 
     def is_changed(self, api_key: int, version: int) -> bool:
-        """Return whether the proxy may have to rewrite responses of this API and version."""
+        """Return whether responses of this API and version may contain addresses or API versions to rewrite."""
         return api_key == self._announcing_key or bool(self._addresses(api_key, version))
 
     def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
         """Return the response with all addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # host "" or port 0 is no address
+            return moved(host, port) if host and port in _PORTS else (host, port)  # `host` or `port` may be unset
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -80,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return the selections of host and port in a response, one for each kind of struct with an address."""
+        """Return one selection of (host, port) for each path to a struct with an address. The result is cached."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)
@@ -94,7 +94,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path of each struct with an address, such as `brokers[].`. Without `version`, all versions count."""
+    """Yield the path of each struct with an address in a version, such as `brokers[].`; in any version for None."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

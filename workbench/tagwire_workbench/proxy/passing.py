@@ -31,7 +31,7 @@ class Budget:
 
 
 class Begun(NamedTuple):
-    """How a frame is passed on. This is decided when its first bytes have arrived."""
+    """What to do with a frame whose first bytes have arrived."""
 
     is_held: bool
     """Whether to hold the frame back until it is complete."""
@@ -90,7 +90,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream. Return the bytes of an incomplete frame that were held back; that frame isn't recorded."""
+        """End the stream. Return the bytes of an incomplete frame that were held back; the frame isn't recorded."""
         rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Take the rest of a frame's size and first bytes from `going.data`. Return the position of the next byte."""
+        """Read up to 12 bytes of a frame, its size and its first bytes, from `going.data`. Return the next position."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -165,7 +165,6 @@ class Passing:
         return self._begun is not None and self._begun.is_held
 
     def _collect(self, parts: list[Bytes], part: memoryview) -> None:
-        """Add a part to a frame. Small parts are joined, because many small objects would take much more memory."""
         if len(part) >= _SMALL:
             parts.append(part)
         elif isinstance(parts[-1], bytearray):
@@ -214,8 +213,6 @@ class Passing:
 
 
 class _Going:
-    """Collects the bytes to pass on. Adjacent ranges are merged, because each part may wake up the receiver."""
-
     def __init__(self, data: bytes) -> None:
         self.data = memoryview(data)
         self._parts: list[Bytes] = []
@@ -229,7 +226,7 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Queue a frame's first bytes, some of which may have arrived earlier. They end at `end` in the new data."""
+        """Queue a frame's first bytes, which end at `end` in the incoming data. They may have begun in earlier data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -255,10 +252,10 @@ def _joined(parts: list[Bytes]) -> bytes:
     return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
-# The processes that pass and write frames call `keep_freed_memory`.
+# A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
 # On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB.
-# The limits of `CaptureFile` and `Budget` also limit how much freed memory a process keeps.
+# A process keeps no more freed memory than it has used, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

@@ -76,7 +76,7 @@ class RecordingProxy:
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
 
     def note(self, problem: str) -> None:
-        """Report a problem. Only the first thousand are kept and reported. May be called from any thread."""
+        """Report a problem. After the first thousand, problems are only counted. May be called from any thread."""
         self.problem_count += 1
         if len(self.problems) >= _PROBLEMS_KEPT:
             return

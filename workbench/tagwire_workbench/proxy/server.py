@@ -268,7 +268,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side for the reason `why`, until `resume` was called for all reasons."""
+        """Stop reading from this side. Reading starts again once `resume` was called for every `why` given here."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

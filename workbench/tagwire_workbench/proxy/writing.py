@@ -40,7 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (pieces of the lines, is_full) for each gzip member. `is_full` means that it has the maximum size."""
+    """Yield (parts of the lines, is_full) for each gzip member. `is_full` means that it has the maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Remove the complete frames from the buffer `waiting`, and yield the size and the output line of each."""
+    """Remove the complete frames from the buffer `waiting`. Yield each frame's size and output line, in parts."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -85,7 +85,7 @@ def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
-    """Yield the pieces as an uncompressed gzip member. Compressing them with zlib would take four times as long."""
+    """Yield an uncompressed gzip member with this content. Compressing it with zlib would take four times as long."""
     yield _GZIP_HEAD
     size = check = 0
     for piece in pieces:
@@ -99,7 +99,7 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
-    """Write all bytes to standard output. If this fails, remove the part that was written, and raise OSError."""
+    """Write all bytes to standard output. Raises OSError if this fails, after truncating the file to its old size."""
     rest = memoryview(data)
     try:
         while rest:
@@ -110,7 +110,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # The first call starts writing pages to disk, and the next call drops them from the cache.
+        # This call makes the kernel write the new pages to disk. The next call drops them, once they are written.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

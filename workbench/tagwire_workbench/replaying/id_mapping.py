@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # the leader of a group; the leader of a partition is a number
+    "leader": "member",  # in groups; the leader of a partition is a number, and not mapped
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",
@@ -52,7 +52,7 @@ class IdMapping:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Learn which recorded IDs correspond to which received IDs. Known IDs keep their mapping.
+        """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
 
         An ID that occurs in both responses is mapped to itself. Other IDs are paired by the names next to them.
         """

@@ -54,7 +54,8 @@ _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
     """Pair recorded and received elements with the same key. An element without a partner is paired with MISSING.
 
-    Elements are paired by position if no key is unique, or if two arrays of the same length have no key in common.
+    Elements are paired by position if their fields contain no unique key, or if two arrays of equal length have no key
+    in common.
     """
     for names in _choices([*recorded, *received], keys):
         ones, others = ({_key(each, names): each for each in side} for side in (recorded, received))
@@ -78,7 +79,7 @@ def _key(element: Struct, names: Sequence[str]) -> str:
 
 
 # The steps of a capture are played in recorded order, so requests keep their order across connections.
-# Recorded order also prevents waiting for a response that depends on another client's later request.
+# Otherwise, the player could wait for a response that depends on a later request of another client.
 
 
 class Step(NamedTuple):
@@ -145,7 +146,7 @@ class UnreachableServerError(TagwireError):
 
 
 class Answer(NamedTuple):
-    """The server's response, or the reason why there is none, for one recorded response."""
+    """The outcome for one recorded response: the response that the server sent now, or why there is none."""
 
     step: Step
     data: bytes | None
@@ -218,14 +219,14 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
-    """Return a function that tells how many seconds to wait before a step, to keep the recorded pace."""
+    """Return a function that returns how many seconds to wait before a step, to keep the recorded pace."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
     return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
 
 
 class _Connection:
-    """A connection to the server. After its first failure, it is no longer used."""
+    """A connection to the server. After a failure, nothing more is sent on it."""
 
     def __init__(
         self,

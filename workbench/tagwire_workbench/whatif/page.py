@@ -17,7 +17,7 @@ from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
 # Bar plots for the page. This module computes positions and widths as percentages; the template prints them.
-# All plots that should be compared have the same scale.
+# Plots of values that can be compared use the same scale.
 
 _MOST_TICKS = 5
 

@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Return (group, measure) pairs, highest savings first. `name` returns a batch kind's group."""
+        """Group the measures by `name` of the batch kind. Return (group, measure) pairs, the highest savings first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Pairs (header bytes saved per batch, number of batches), in ascending order."""
+        """Pairs of the header bytes that a batch saves and the number of such batches, in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property
@@ -83,7 +83,7 @@ def percent(part: int, whole: int) -> float:
 
 
 def print_summary(summary: Summary) -> None:
-    """Print the measured question, a table for each property, and what the new format can't represent."""
+    """Print what was measured, a table for each property, and what the new format can't represent."""
     say(summary.question)
     say()
     for section in (*summary.sections, None):

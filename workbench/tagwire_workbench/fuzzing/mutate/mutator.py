@@ -90,7 +90,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or an invalid mutation, as `kind` says. If the input has errors, a seed is mutated instead."""
+        """Return a valid or an invalid mutation (`kind`). If the input has errors, mutate a seed instead."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
@@ -113,7 +113,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        """Change `data` at one position, whether valid or not. If its message is unknown, change a seed instead."""
+        """Change `data` at one position, without checking the result. If its message is unknown, change a seed."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)

@@ -24,7 +24,7 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 
 def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break a rule. Return the invalid bytes and the rule; None if the message has no place where this is possible."""
+    """Break a rule. Return the invalid bytes and the expected error; None if no field allows this."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -41,7 +41,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range with `data`. The error that decoders must report is `inside` bytes after the start of `data`."""
+    """Replace a range by `data`, in which a decoder must report an error at `path`, `inside` bytes from the start."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
