@@ -63,10 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the folder below `output` for a partition found in `path`. It has the partition's relative path.
-
-    If `path` is the partition itself, its folder name is used.
-    """
+    """Return the folder in `output` for a partition found in `path`: its relative path, or its name if it is `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)

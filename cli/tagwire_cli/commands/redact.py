@@ -113,10 +113,7 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. `rivals` are the APIs of other requests with the response's correlation ID.
-
-    Raises TagwireError if the response may belong to a rival whose response has other secret fields.
-    """
+    """Redact a response. Raises TagwireError if it may belong to one of `rivals` and would be redacted differently."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:

@@ -151,8 +151,7 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    A shared struct has version numbers of its own, and the third value maps message versions to them. It is None for
-    fields that are not in a shared struct.
+    For a field in a shared struct, the third value maps message versions to the struct's own versions; otherwise None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around

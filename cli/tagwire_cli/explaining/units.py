@@ -82,7 +82,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether there may be many units, and an iterator of explained units. Raises InputError, UsageError."""
+    """Return whether there may be many units, and an iterator that explains each. Raises InputError, UsageError."""
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.file, given.port, settings.registry, settings.where)
@@ -150,7 +150,7 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
     while True:
         try:
             frame = next(frames, None)
-        except (DecodeError, CaptureError) as error:  # the next frame can't be found
+        except (DecodeError, CaptureError) as error:  # after this error, the next frame can't be found
             yield Explained("", (), error=str(error))
             return
         if frame is None:

@@ -28,7 +28,7 @@ class InputError(TagwireError):
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
     """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, decode them as hex with white space.
 
-    Raises InputError.
+    Raises InputError if the file can't be read, or contains invalid hex.
     """
     with open_input(file) as stream:
         data = stream.read()
@@ -92,7 +92,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keeps the columns in errors right
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # blanks, so that columns in errors are right
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

@@ -41,8 +41,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Without this check, hex digits would be read as a frame size of 800 MB or more, and the command would wait for
-        # it.
+        # Hex digits, read as a frame's size, would make the command wait for 800 MB or more, so check for them first.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)

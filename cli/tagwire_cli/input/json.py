@@ -26,7 +26,7 @@ def json_of(text: str, line: int = 1) -> Any:
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values in a file, each with its number. White space separates them, as in output of `decode`."""
+    """Yield the JSON values in a file, each with its number. As in the output of `decode`, blanks separate them."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0
@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # errors at the end of the line must not name the next
+    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, errors at its end would name the next line
     return json_of(text, number)
 
 

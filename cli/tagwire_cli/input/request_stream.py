@@ -20,7 +20,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """The requests of a connection. An instance is called with a response, and returns the API of its request."""
+    """Finds the API of a response. Call an instance with a response; it contains the requests of the connection."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
@@ -40,7 +40,7 @@ class ResponseApis:
         """Return the responses, after checking that their correlation IDs identify requests.
 
         A correlation ID that requests of several APIs share is ambiguous, unless as many responses as requests have it.
-        Only if there are such IDs, all responses are first read and counted.
+        If there are such IDs, all responses are read first, to count them.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -127,7 +127,6 @@ def _registers(registry: Registry) -> dict[str, type[Register]]:
 
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
-    """Return a function that formats the cells of a record with the template."""
     name = partition_name(segment.path.absolute().parent)
     whole = {
         "file": given_name(segment.name),

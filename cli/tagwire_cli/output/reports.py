@@ -34,7 +34,7 @@ _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sch
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the option `--output-format`, or `--format`, and its short form `--json`."""
+    """Add the option `--output-format` (or `--format`), and the flag `--json` for `--output-format json`."""
     command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
     names = ("--output-format", "--format", "output_format")
     return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)

@@ -72,7 +72,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position, in each of the `shared` versions with the same bytes in both specs.
+    """Pair the fields of two specs by position. Only those of the `shared` versions with equal bytes are compared.
 
     Raises SpecError if two versions pair an older field with different newer fields.
     """

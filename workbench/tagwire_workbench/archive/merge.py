@@ -250,10 +250,7 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range that includes all versions in `inside` and none in `outside`, open-ended if possible.
-
-    Raises SpecError if no such range exists.
-    """
+    """Return a range, open-ended if possible, with all of `inside` and none of `outside`. Raises SpecError."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

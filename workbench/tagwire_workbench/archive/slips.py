@@ -4,7 +4,7 @@ The spec language rejects these mistakes, because authors of new specs can corre
 more, so they are corrected:
 
 - text after the end of the object (a second closing bracket in 2.8.2) is removed;
-- of a duplicate key in an object (3.8.1), the last value counts, as in Kafka's reader;
+- if an object has a duplicate key (3.8.1), the last value counts, as in Kafka's reader;
 - a missing `flexibleVersions` (52 files up to 2.8) means none, the default at that time.
 """
 

@@ -91,7 +91,6 @@ class EntryList(ScrollView, can_focus=True):
         return False
 
     def go_to(self, place: int) -> None:
-        """Move the cursor to a line."""
         before = self.cursor
         self.cursor = max(0, min(place, len(self.view) - 1))
         if before != self.cursor:

@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number. Where numbers have gaps, return the next entry; None if there is none."""
+        """Return the index of the entry with this list number, or of the next one if numbers are missing; else None."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

@@ -271,8 +271,7 @@ class FieldTree(Tree[Item]):
         return node
 
     def _put_cursor(self, node: TreeNode[Item] | None) -> None:
-        # Reading `last_line` makes Textual assign lines to the new nodes. Without a line, the cursor can't move to a
-        # node.
+        # Textual numbers new nodes when `last_line` is read. Without a number, the cursor can't move to them.
         assert self.last_line >= -1
         self.move_cursor(node)
 

@@ -26,7 +26,7 @@ _FEW: Final = 16
 
 @dataclass
 class FieldUsage:
-    """How a capture uses one field of a message, in all versions of the message together."""
+    """How often a capture sets a field of a message, in all versions together, and the values that it contains."""
 
     row: "FieldRow"
     default: Any

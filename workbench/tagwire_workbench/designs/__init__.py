@@ -1,1 +1,1 @@
-"""Find costs of designs, and conflicts between designs."""
+"""Find flaws in designs (`tagwire lint`), and conflicts between designs (`tagwire collide`)."""

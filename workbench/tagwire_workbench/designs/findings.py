@@ -51,11 +51,9 @@ class Finding:
         return ""
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return a copy of the finding with a position in a file."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
     def graded(self, severity: DesignSeverity) -> "Finding":
-        """Return a copy of the finding with another severity."""
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:
@@ -71,7 +69,6 @@ class Finding:
         )
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return the finding as a JSON-compatible dict."""
         return {
             "rule": self.rule,
             "severity": self.severity,

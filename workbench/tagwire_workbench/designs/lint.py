@@ -39,7 +39,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Return the flexible versions of a request, and those of its response, among the versions that both have."""
+    """Among the versions that a request and its response share, return those flexible in each of the two."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 

@@ -91,10 +91,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with the first candidate that has the property. Repeat until none has it.
-
-        `candidates` is called again with each new input. Return whether the input changed.
-        """
+        """Replace the input with candidates that have the property until none has it. Return whether it changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -156,7 +153,7 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest of an input. Remembering digests takes less memory than remembering tested inputs."""
+    """Return a short digest of an input, which takes less memory to remember than the input."""
     return blake2b(data, digest_size=16).digest()
 
 

@@ -82,7 +82,6 @@ class Site:
 
     @property
     def is_union(self) -> bool:
-        """Whether this part is a field of a union."""
         struct = self.around[-1].struct if self.around else None
         if struct is None or self.item is None:
             return False

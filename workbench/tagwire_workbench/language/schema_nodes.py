@@ -1,7 +1,8 @@
 """Look up what the spec schema defines for a value: keys, enumerated values, descriptions.
 
-Everything comes from `spec.schema.json`, so new keys need no change here. The tables in this module contain only rules
-that would make the schema's error messages unreadable: which keys belong to one dialect, or to one kind of message.
+Everything comes from `spec.schema.json`, so new keys need no change here. Some rules are not in the schema, because its
+error messages would become unreadable: which keys belong to one dialect, or to one kind of message. The tables in this
+module contain these rules.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -58,7 +59,6 @@ class SchemaNode:
         return SchemaNode(self._node[branch])
 
     def all_keys(self) -> Iterator[Key]:
-        """Yield the keys that the schema defines for an object."""
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
             place = SchemaNode(node)
@@ -76,7 +76,7 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the enumerated values without null. If they include true and "true", return only true and false."""
+        """Return the values of the schema's `enum` to offer, except null, and except "true" if booleans are valid."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:

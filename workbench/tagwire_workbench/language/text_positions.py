@@ -47,7 +47,6 @@ class TextPositions:
         return min(start + max(column, 1) - 1, len(self.text))
 
     def position(self, offset: int) -> Position:
-        """Return the editor position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
 

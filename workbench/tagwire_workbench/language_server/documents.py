@@ -25,11 +25,10 @@ class Document:
         self._places = TextPositions(text, encoding)
 
     def offset(self, position: types.Position) -> int:
-        """Return the offset of an editor position."""
         return self._places.offset(Position(position.line, position.character))
 
     def range(self, span: Span) -> types.Range:
-        """Return the editor's range for a span."""
+        """Convert a span to an LSP range, in the editor's units."""
         start, end = map(self._places.position, span)
         return types.Range(types.Position(*start), types.Position(*end))
 

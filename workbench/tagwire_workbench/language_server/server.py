@@ -114,10 +114,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Call `answer` and return its result. If it raises a TagwireError, show the error and return `otherwise`.
-
-        The same error is not shown twice in a row.
-        """
+        """Return the result of `answer`. If it raises a TagwireError, show the error once, and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -131,7 +128,6 @@ class SpecServer(LanguageServer):
         return JsonRpcException(str(error), code=_REFUSED)
 
     def log(self, text: str) -> None:
-        """Write a line to the editor's log."""
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:

@@ -96,10 +96,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Call `read` with the parts of a value that don't depend on a request, and report its errors.
-
-        `cls` is the class of the structs in the value. The paths in errors begin with `path`, which is removed.
-        """
+        """Call `read` with the parts of a value that don't depend on a request, and report its errors."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return
@@ -113,10 +110,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value without the parts that depend on a request. Report unknown field names in the removed parts.
-
-        `cls` is the class of the structs in the value.
-        """
+        """Return a value without the parts that depend on a request. Report unknown field names in these parts."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

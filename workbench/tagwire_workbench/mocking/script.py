@@ -162,7 +162,6 @@ class _RuleReader:
         return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
-        """Return the checked answers of a rule."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
             return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]

@@ -79,10 +79,7 @@ class Tree:
         self.faults: list[tuple[Place, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at the position of a value or, with `of_key`, of its key.
-
-        If the file has no value at `steps`, the error is added at the innermost enclosing value.
-        """
+        """Add an error at the position of a value, of its key (`of_key`) or, if the value is missing, of its parent."""
         place = self.keys.get(steps) if of_key else None
         while place is None:
             place = self.values.get(steps)
@@ -98,7 +95,6 @@ class Tree:
             self.add_error(steps, str(error))
 
     def raise_errors(self) -> None:
-        """Raise ScriptError if there are errors."""
         lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted({*self.faults})]
         if lines:
             raise ScriptError("\n".join(lines))

@@ -104,7 +104,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Handle data that consists of exactly one frame, as is usual for small frames."""
+        """Feed data that is exactly one frame, which is usual for small frames."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:HEAD])
@@ -198,7 +198,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # earlier frames must be recorded first
+                self._end_passed()  # record earlier frames first, to keep the order
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:

@@ -132,7 +132,7 @@ class _Listeners:
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
-        """Run a coroutine until it ends, or until the proxy is closed."""
+        """Run a coroutine in the background. It is cancelled if the proxy is closed."""
         task: asyncio.Task[None] = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -213,7 +213,7 @@ class _Link:
         self.listeners.links.discard(self)
 
     def abort(self) -> None:
-        """Close both sockets at once."""
+        """Close both sockets immediately, dropping bytes that were not sent yet."""
         self.listeners.links.discard(self)
         for side in (self.client, self.server):
             if side.transport is not None:

@@ -168,8 +168,8 @@ async def play(
     """Send the requests of a capture, and yield an answer for each recorded response.
 
     `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent at least as long after
-    the first request as in the recording. A request is sent again while `is_retriable` is true of its answer, but for
-    at most `retry` seconds. Raises UnreachableServerError.
+    the first request as in the recording. A request is repeated for at most `retry` seconds, as long as `is_retriable`
+    is true for the answer. Raises UnreachableServerError if the server accepts no connection.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:

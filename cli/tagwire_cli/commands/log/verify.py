@@ -1,4 +1,4 @@
-"""`tagwire log verify`: check log files against the rules for logs."""
+"""`tagwire log verify`: check the checksums, lengths, offsets, indexes and checkpoints of logs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -55,7 +55,7 @@ SHAPES: Final = {
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
     """Yield (shape name, message) for each shape. A message with the same bytes as an earlier message is skipped.
 
-    Raises UnsupportedVersionError.
+    Raises UnsupportedVersionError if the message lacks the version.
     """
     layout = layout_of(cls, version)
     seen: set[bytes] = set()

@@ -1,8 +1,8 @@
 """Mutate messages for fuzzers and tests: valid but unusual, nearly valid, or invalid with a known reason.
 
-    Mutator(registry, C, version)         mutates the bytes of a version of a message
+    Mutator(registry, C, version)         mutates messages of one class and version
     Mutator(registry, kind="response", prefix="key")
-                                          of any response, after its API key and version
+                                          mutates any response that follows its API key and version
     mutator.mutate(data, seed)            a Mutation: bytes, and claims about them
     mutator(data, max_size, seed)         only bytes, as fuzzers call a custom mutator
     RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own

@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """Mutated bytes, and claims about them."""
+    """Mutated bytes, and claims about how a decoder must treat them."""
 
     data: bytes
     kind: Kind

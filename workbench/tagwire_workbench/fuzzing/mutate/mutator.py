@@ -27,7 +27,7 @@ _TRIES: Final = 6
 
 
 class Mutator:
-    """Mutates inputs that hold messages; the parameters are those of `Framing`.
+    """Mutates inputs that contain messages. Takes the same parameters as `Framing`.
 
     The same input and seed always give the same bytes. A mutator can be called as `mutator(data, max_size, seed)`, so
     it can be a custom mutator for Atheris (libFuzzer's signature).

@@ -27,10 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return the path and offset of a reader's error if the input ends at `cut`, inside `site`.
-
-    Return None if readers may report different errors.
-    """
+    """Return (path, offset) of a reader's error if the input ends at `cut` in `site`; None if readers may differ."""
     own = _own(read, site, cut)
     if own is not None:
         return own
