@@ -57,9 +57,10 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, file: str, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Yield the frames of a capture that `where` accepts, responses with their APIs. Raises CaptureError.
+    """Yield the frames of a capture that `where` accepts, responses with their APIs.
 
-    A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error.
+    A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error. Raises
+    CaptureError if the capture itself is invalid.
     """
     frames = frames_in(data, file, registry, port=port, keeps_damaged=True)
     return map(input_frame, filter(where or (lambda frame: True), frames))

@@ -82,7 +82,10 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether there may be many units, and an iterator that explains each. Raises InputError, UsageError."""
+    """Return whether there may be many units, and an iterator that explains each.
+
+    Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
+    """
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.file, given.port, settings.registry, settings.where)
@@ -100,9 +103,9 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator of explained units.
+    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator that explains each.
 
-    Raises InputError, UsageError.
+    Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """
     first = next(inputs)
     is_many, units = _detected_units(settings, first, only, port)

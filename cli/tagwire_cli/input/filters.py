@@ -69,7 +69,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Parse ranges such as `3`, `3-5` or `3-` to (first, last); an open end is None. Raises FilterError."""
+    """Parse ranges such as `3`, `3-5` or `3-` to (first, last). An open end is None. Raises FilterError if invalid."""
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -81,7 +81,7 @@ def ranges_of(term: Term) -> list[tuple[int, int | None]]:
 
 
 def number_test(term: Term) -> Callable[[int], bool]:
-    """Return a function that tests whether a number is in the ranges of a term. Raises FilterError."""
+    """Return a function that tests whether a number is in a term's ranges. Raises FilterError for an invalid range."""
     ranges = ranges_of(term)
     return lambda number: any(low <= number and (high is None or number <= high) for low, high in ranges)
 
@@ -93,7 +93,7 @@ def api_stem(name: str) -> str:
 
 
 def api_keys(registry: "Registry", term: Term) -> set[int]:
-    """Return the keys of the APIs in a term, which are given as names or numbers. Raises FilterError."""
+    """Return the API keys of a term, which lists APIs by name or number. Raises FilterError for an unknown API."""
     names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
     found = set[int]()
     for value in term.values:

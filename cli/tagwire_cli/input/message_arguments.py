@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse MESSAGE VERSION. Return the message class, the version and all words after it. Raises click.UsageError."""
+    """Parse MESSAGE VERSION. Return the message class, the version and all words after it.
+
+    Raises click.UsageError for an unknown message, and for a version that the message lacks.
+    """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -27,7 +30,10 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION. Return the response class, the version and all words after it. Raises click.UsageError."""
+    """Parse API VERSION. Return the response class, the version and all words after it.
+
+    Raises click.UsageError for an unknown API, and for a version that the response lacks.
+    """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # a server may answer an unsupported version with a fallback version

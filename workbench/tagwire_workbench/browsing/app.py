@@ -144,7 +144,7 @@ class Browser(App[None]):
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         """Show the fields and bytes of the selected entry."""
         if event.entry != self.entries.entry:
-            return  # the cursor has already moved to another entry
+            return  # the cursor has moved to another entry meanwhile
         try:
             looked = self.listing.look(event.entry)
         except TagwireError as error:
@@ -165,7 +165,7 @@ class Browser(App[None]):
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
         """Highlight the bytes of the field that the user selected."""
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # otherwise another entry is already shown
+        if cursor is not None and cursor.data is item:  # the cursor may have moved to another entry
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)

@@ -125,7 +125,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches added to a segment since the last call. Yield True after each slice. Raises LogPathError."""
+        """Read the batches added to a segment since the last call. Yield True after each slice."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -181,7 +181,7 @@ class BatchListing(Listing):
         return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
 
     def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
-        """Read an entry's batch or, with `outline`, only the batch header. Raises LogError and LogPathError."""
+        """Read an entry's batch or, with `outline`, only the batch header."""
         path = self._segments[self._files[entry]].path
         with open_file(path) as data:
             scan = Scan(str(path), data, self.formats, self.limits)

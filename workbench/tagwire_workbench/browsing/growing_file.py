@@ -81,11 +81,11 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" if no more are available for now. Raises InputError."""
+        """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
-                self.packed += zeros  # zero padding, which some tools add after a member
+                self.packed += zeros  # skip zeros, which some tools add after a gzip member
                 continue
             if not data:
                 _refuse_cut(self._file, self._path, self.packed)
@@ -106,7 +106,7 @@ class _Unpacking:
         """Decompress some of `data`. Return the decompressed bytes, and the part of `data` that was passed to zlib.
 
         If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
-        bytes. Raises InputError.
+        bytes.
         """
         while True:
             before = self._decoder.copy()
@@ -178,7 +178,7 @@ GrowingFile = PlainFile | CompressedFile
 
 
 def open_growing(path: Path) -> GrowingFile:
-    """Open a file for reading, and decompress it if it is gzipped. Raises InputError."""
+    """Open a file for reading, and decompress it if it is gzipped. Raises InputError if it can't be read."""
     with _opened(path) as file:
         head = _read(file, path, 2, 0)
     return CompressedFile(path) if head == _GZIP else PlainFile(path)

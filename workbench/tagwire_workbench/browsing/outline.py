@@ -105,7 +105,7 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
         if looked.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
-            facts = looked.explained._replace(title="", error="")  # the error is an item already
+            facts = looked.explained._replace(title="", error="")  # the tree already shows the error as an item
             items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
             items.append(_rest(buffer, 0, len(looked.data)))

@@ -156,7 +156,7 @@ class _Printing:
         while (show := self._waiting.get()) is not None:
             try:
                 show()
-            except OSError as error:  # the reader of standard output has gone
+            except OSError as error:  # standard output was closed by its reader
                 if (future := self._stopping.future) is not None:
                     with contextlib.suppress(RuntimeError):  # the event loop has already ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)

@@ -106,7 +106,7 @@ class Workspace:
         return known[1]
 
     def spec_set(self, path: Path) -> SpecSet | None:
-        """Return the spec set that contains a file; None if there is none. Raises SettingsError."""
+        """Return the spec set that contains a file, or None. Raises SettingsError if the settings can't be read."""
         sets = self.settings(path).sets
         return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 

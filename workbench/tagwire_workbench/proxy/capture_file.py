@@ -124,7 +124,7 @@ class CaptureFile:
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # if the process has ended early, its stderr says why
+        with suppress(OSError), process.stdin:  # if the process has ended early, its stderr shows why
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()

@@ -79,7 +79,7 @@ def _key(element: Struct, names: Sequence[str]) -> str:
 
 
 # The steps of a capture are played in recorded order, so requests keep their order across connections.
-# Otherwise, the player could wait for a response that depends on a later request of another client.
+# In another order, the player could wait for a response that needs a later request of another client.
 
 
 class Step(NamedTuple):
@@ -112,7 +112,7 @@ class Step(NamedTuple):
 def steps(
     registry: "Registry", frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
 ) -> Iterator[Step]:
-    """Yield the steps of a capture. Raises CaptureError.
+    """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
 
     Gaps in a network capture, and responses without a recorded request, are left out: `left_out` is called with them.
     """
@@ -279,7 +279,7 @@ class _Connection:
         """Close the connection after sending everything, and wait until it is closed."""
         if not self._failure:
             self._writer.close()
-            with suppress(OSError):  # TimeoutError is an OSError
+            with suppress(OSError):  # includes TimeoutError
                 await asyncio.wait_for(self._writer.wait_closed(), self._timeout)
         self._reading.cancel()
         self._writer.transport.abort()
