@@ -159,7 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs of a single spec's set or folder. Proofs encode whole frames, so they need headers."""
+    """Return the header specs of a single spec's set or folder, which the example messages in proofs need."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 

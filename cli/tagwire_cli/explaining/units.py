@@ -119,7 +119,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note that names the package and the option for Kafka's package; "" if it is Kafka's."""
+    """Return a note that names the package, and the option to read Kafka's messages instead; "" for Kafka's package."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note

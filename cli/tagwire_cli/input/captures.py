@@ -106,7 +106,7 @@ def read_faults(captures: Path) -> dict[str, str]:
 
 
 def round_trip(registry: "Registry", captured: "CapturedFrame") -> bytes:
-    """Decode a frame strictly, and return its bytes as encoded again. Raises TagwireError for an invalid frame."""
+    """Decode a frame strictly, encode it again, and return the bytes. Raises TagwireError for an invalid frame."""
     frame = captured.decode()
     encode = registry.encode_request if captured.is_request else registry.encode_response
     return encode(frame.message, frame.version, header=frame.header)

@@ -106,7 +106,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a captured frame matches a `--where` filter. Raises BadParameter."""
+    """Return a function that tests whether a captured frame matches a filter. Raises BadParameter if it is invalid."""
     try:
         tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     except FilterError as error:

@@ -1,6 +1,6 @@
 """Pair the fields of an older spec with those of a newer spec by their wire positions.
 
-If a version has the same bytes in both specs, its items at the same index correspond, whatever their names. This finds
+If a version has the same bytes in both specs, its fields at the same index correspond, whatever their names. This finds
 fields that were renamed between two releases. Fields that exist only in versions dropped by the newer release are
 paired by name and type.
 """

@@ -4,8 +4,9 @@ Kafka's brokers and clients have these parts only in code: the header of each ve
 unsupported ApiVersions version, and the format of records. The importer writes them into the specs, so that no other
 code depends on API keys.
 
-Sources: KIP-482 (headers of flexible versions), KIP-511 (the two rules about ApiVersions), Kafka's protocol guide
-(ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that introduced magic 1 and 2).
+Sources: KIP-482 (headers of flexible versions), KIP-511 (header and fallback version of ApiVersions responses), Kafka's
+protocol guide (ControlledShutdown), KIP-32 and KIP-98 (the versions of Produce and Fetch that introduced magic 1 and
+2).
 """
 
 from collections.abc import Collection, Mapping

@@ -1,8 +1,8 @@
 """Read the spec sources of a release from a jar or a directory, without parsing them.
 
-A jar is a download, so its contents are not trusted. A jar with an entry name that points outside the folder is
-rejected. The number of bytes read is limited, whatever sizes the jar's directory claims. Entry names are never used as
-paths.
+A jar is a download, so its contents are not trusted. A jar with an entry name that points outside the archive, such as
+`../x`, is rejected. The number of bytes read is limited, whatever sizes the jar's directory claims. Entry names are
+never used as paths.
 
 The artifact determines a spec's component, which is needed because the coordinators of different components use the
 same record keys.

@@ -6,8 +6,8 @@ never be half finished, because running the command again would add another vers
 Most drafts remove released versions, so they are written to a separate folder, where no file is replaced. In place,
 specs may only gain a version.
 
-A request and its response must have the same versions, before and after drafting. Headers become the inflexible
-headers, which the draft leaves unchanged. Removed APIs, and messages that are not RPCs, stay unchanged.
+A request and its response must have the same versions, before and after drafting. Header specs lose their flexible
+versions, because the draft uses only inflexible headers. Removed APIs, and messages that are not RPCs, stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """Paths to values of a request: `topics[0].name`, `topics[].name` for every element, `header.client_id`.
 
-Paths consist of attribute names. They are checked against the message classes when a script is read, so a value that is
-missing when a request arrives can only be absent from this request, such as a second array element.
+Paths consist of attribute names. They are checked against the message classes when a script is read. So when a request
+arrives, a value is missing only if this request doesn't have it, for example because an array has a single element.
 """
 
 import re

@@ -255,7 +255,7 @@ def _joined(parts: list[Bytes]) -> bytes:
 # A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
 # On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB.
-# A process keeps no more freed memory than it has used, which `CaptureFile` and `Budget` limit.
+# The memory that a process keeps never exceeds its highest use, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

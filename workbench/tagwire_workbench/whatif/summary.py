@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measures by `name` of the batch kind. Return (group, measure) pairs, the highest savings first."""
+        """Group the measures by `name(kind)`. Return (group, measure) pairs, starting with the highest savings."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
