@@ -41,7 +41,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the set of formats that a reader accepts. Raises click.UsageError for `only` if no format is named."""
+    """Return the formats that a reader accepts. Raises click.UsageError if `only` is set without a format name."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:

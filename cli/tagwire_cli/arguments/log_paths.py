@@ -43,7 +43,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments to read: a partition's metadata snapshots and then its log segments, or the given segment."""
+    """Return the segments to read: those of a partition, metadata snapshots first, or the given segment itself."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]

@@ -162,7 +162,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the remaining arguments: those after the VERSION."""
+    """Return a function that redacts frames of this kind, and the arguments that are left for FILE."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

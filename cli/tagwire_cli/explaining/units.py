@@ -65,7 +65,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the remaining arguments. Raises click.UsageError.
+    """Return a function that explains one unit, and the arguments that are left for FILE. Raises click.UsageError.
 
     For batches, the function is None, because the end of a batch is known only after reading it.
     """

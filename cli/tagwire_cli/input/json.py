@@ -26,7 +26,7 @@ def json_of(text: str, line: int = 1) -> Any:
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values in a file, each with its number. As in the output of `decode`, blanks separate them."""
+    """Yield the JSON values in a file, each with its number. White space separates them, as in `decode` output."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0

@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that creates a `Selected` from paths, and the remaining arguments.
+    """Return a function that creates a `Selected` from paths, and the arguments after those that identify the message.
 
     Raises click.UsageError if the arguments that identify the message are missing or wrong.
     """

@@ -72,7 +72,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position. Only those of the `shared` versions with equal bytes are compared.
+    """Pair the fields of two specs by position in those `shared` versions that have the same bytes in both specs.
 
     Raises SpecError if two versions pair an older field with different newer fields.
     """

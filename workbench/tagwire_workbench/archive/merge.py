@@ -250,7 +250,7 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range, open-ended if possible, with all of `inside` and none of `outside`. Raises SpecError."""
+    """Return a range, open-ended if possible, with all of `inside` and none of `outside`, or raise SpecError."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -94,7 +94,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path of each struct with an address in a version, such as `brokers[].`; in any version for None."""
+    """Yield the path of each struct with an address, such as `brokers[].`, in one version or (None) in any."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):
