@@ -38,7 +38,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     found = list["MessageSpec"]()
     for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
         result = read_file(each.path, component=each.component, options=options, **known)
-        if result.register is not None:  # a register has no wire format
+        if result.register is not None:  # a register only names numbers
             continue
         if result.message is None:
             raise spec_error(result.problems)

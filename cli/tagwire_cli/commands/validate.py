@@ -86,7 +86,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
 
 
 class _Around:
-    """The shared structs and registers that a spec may use, from its spec set or its folder."""
+    """The shared structs and registers (named numbers) that a spec may use, from its spec set or its folder."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
         from tagwire_generator.reading.imports import shared_structs_near

@@ -20,7 +20,7 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 
 
 def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
-    """Return the specs of a release with coordinator records in their modern form.
+    """Return the specs of a release, with coordinator records converted to the form of Kafka 4.1.
 
     Raises SpecError for a key that can't be converted, because it has more than two types or is flexible.
     """

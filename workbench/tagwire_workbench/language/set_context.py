@@ -1,4 +1,4 @@
-"""The registers and shared structs that a spec can use from other specs of its set, and the files that declare them."""
+"""The registers and shared structs that specs can use from other specs of their set. A register names numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ def asks_for_others(data: bytes) -> bool:
 
 
 def context_of(texts: Mapping[Path, bytes]) -> SetContext:
-    """Return the registers and shared structs that these specs declare."""
+    """Return the registers (named numbers) and shared structs that these specs declare."""
     registers = registers_among(texts.values())
     names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))

@@ -1,4 +1,4 @@
-"""Find and rename the names that the specs of a set share: shared structs and registers.
+"""Find and rename what the specs of a set share: structs, and registers, which name numbers such as error codes.
 
 One spec declares such a name as its own name. Other specs may import the struct, or use the register as an `enum`.
 """

@@ -92,7 +92,7 @@ class SpecNames:
         return _touched([*self.fields, *self.field_uses], offset)
 
     def register_at(self, offset: int) -> Name | None:
-        """Return the register name at the cursor."""
+        """Return the name of the register (a field's `enum`) at the cursor."""
         return _touched(self.register_uses, offset)
 
     def struct_positions(self, text: str) -> list[Name]:

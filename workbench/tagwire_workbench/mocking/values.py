@@ -1,6 +1,6 @@
-"""Script values that JSON does not have: objects with one of the keys of `FORMS`.
+"""Script values that JSON does not have: objects with a special key, such as `$hex`.
 
-Such an object takes the place of a JSON value in a message and is replaced by JSON, in which bytes are base64. All
+Such an object can be written instead of a JSON value in a message, and is converted to JSON, with bytes as base64. All
 objects are checked when the script is read. If a value depends on a request, it is represented by a `Later`.
 
     {$peer: host}, {$peer: port}      the address that the client connected to

@@ -1,4 +1,4 @@
-"""The results of `tagwire whatif`, in the order in which every output form shows them."""
+"""The results of `tagwire whatif`, in the order in which JSON, tables and HTML show them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -147,7 +147,7 @@ def _raises(target: str, data: bytes) -> "Keeps":
         raise click.BadParameter(f"{target!r} is not a function", param_hint=_TARGET)
 
     def quiet(changed: bytes) -> None:
-        with contextlib.redirect_stdout(sys.stderr):  # the target's output must not mix with that of the command
+        with contextlib.redirect_stdout(sys.stderr):  # the target's output must not end up in the command's output
             function(changed)
 
     return same_failure(quiet, data)

@@ -68,7 +68,7 @@ def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
 
 
 class Filler:
-    """Creates the field values of a message with a given shape and version."""
+    """Creates the field values of a seed message, given a shape (such as `empty` or `high`) and a version."""
 
     def __init__(self, shape: Shape, version: int) -> None:
         self.shape = shape
