@@ -92,7 +92,7 @@ def input_hint(data: bytes, file: str = "-") -> str:
 
 
 def file_hint(words: Sequence[str]) -> str:
-    """Return the `input_hint` about the first of these words that is a file; "" if there is none."""
+    """Return a hint (see `input_hint`) about the first of these words that names a file; "" if none does."""
     file = next((word for word in words if Path(word).is_file()), None)
     if file is None:
         return ""

@@ -44,8 +44,6 @@ class ByteView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"bytes--field", "bytes--cursor", "bytes--title", "bytes--offset"}
 
     class Pointed(Message):
-        """A message that is sent when the cursor moves to another byte."""
-
         def __init__(self, buffer: Buffer, offset: int) -> None:
             super().__init__()
             self.buffer = buffer

@@ -43,8 +43,6 @@ class EntryList(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--fault", "list--title"}
 
     class Chosen(Message):
-        """A message that is sent when the cursor moves to another entry."""
-
         def __init__(self, entry: int) -> None:
             super().__init__()
             self.entry = entry

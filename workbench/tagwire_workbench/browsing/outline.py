@@ -226,8 +226,6 @@ class FieldTree(Tree[Item]):
     """The tree of an entry's fields. A `Selected` message is sent when the cursor moves to another field."""
 
     class Selected(Message):
-        """A message that is sent when the cursor moves to another field."""
-
         def __init__(self, item: Item) -> None:
             super().__init__()
             self.item = item

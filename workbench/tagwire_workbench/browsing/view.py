@@ -50,7 +50,6 @@ class View:
         return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
 
     def has(self, entry: int) -> bool:
-        """Return whether an entry matches the filter."""
         place = self.place_of(entry)
         return place < len(self) and self[place] == entry
 

@@ -1,7 +1,7 @@
 """Find design flaws of a single message, such as misleading names or defaults, and missing documentation.
 
-Each rule is a function of a field within its struct, or of the message. A common struct is checked only once, where a
-field first uses it.
+Each rule is a function that checks a field or a whole message. A common struct is checked only once, where a field
+first uses it.
 """
 
 from collections import defaultdict

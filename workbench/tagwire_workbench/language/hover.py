@@ -69,7 +69,7 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for a register used by a field. `register` is the source of the register's file."""
+    """Return the hover for a register, which names a field's numbers. `register` is the source of its file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.word("name") != name.text:

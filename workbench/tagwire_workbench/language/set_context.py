@@ -14,7 +14,7 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The registers and shared structs of a spec set. `registers` is None if the spec belongs to no set."""
+    """The registers (named numbers) and shared structs of a spec set. `registers` is None for a spec in no set."""
 
     registers: Registers | None = None
     places: Mapping[str, Path] = field(default_factory=dict)

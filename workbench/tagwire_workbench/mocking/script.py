@@ -157,7 +157,6 @@ class _RuleReader:
         return None
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
-        """Return whether the request's value at `path` equals the expected value."""
         assert path is not None, "a script with faults is not played"
         return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))
 

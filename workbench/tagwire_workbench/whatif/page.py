@@ -53,7 +53,6 @@ class Scale(NamedTuple):
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:
-        """Return the bar from 0 to `value`."""
         begin, end = self.place(min(0.0, value)), self.place(max(0.0, value))
         return Bar(kind, begin, round(end - begin, 2), value < 0, text)
 

@@ -102,7 +102,7 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages or, without names, all messages of these kinds. None in `kinds` means every kind.
+    """Return the named messages or, without names, all messages of the given kinds (of every kind for None).
 
     Raises click.UsageError for an unknown message.
     """

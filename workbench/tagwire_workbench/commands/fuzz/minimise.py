@@ -165,7 +165,7 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a function that tests whether the command fails for an input as it does for `data`."""
+    """Return a function that tests whether the command fails for an input in the same way as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]

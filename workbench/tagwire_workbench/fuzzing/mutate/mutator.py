@@ -82,7 +82,6 @@ class Mutator:
         return near._replace(data=near.data[:max_size])
 
     def seed(self, random: Random) -> bytes:
-        """Return a random input from the corpus."""
         if not self._messages:
             self._messages = tuple(self.framing.messages())
         cls, version = random.choice(self._messages)
