@@ -1,8 +1,8 @@
 """Compare the layouts of two versions of a message, field by field.
 
-A layout describes everything on the wire: types with their length encoding, nullability and tags. So version ranges
-don't matter here. Fields are matched by name, because a field has the same name in all versions. Its type also stays
-the same, except for nullability and length encoding, and its position only changes if it becomes a tagged field.
+A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
+are matched by name, because a field has the same name in all versions. Its type also stays the same, except for
+nullability and length encoding, and its position only changes if it becomes a tagged field.
 """
 
 from __future__ import annotations

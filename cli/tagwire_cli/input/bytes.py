@@ -92,7 +92,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # blanks replace 0x, to keep the columns in errors
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keeps the column numbers in errors correct
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

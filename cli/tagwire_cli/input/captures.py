@@ -31,8 +31,8 @@ def captured_frames(
 ) -> Iterator["CapturedFrame"]:
     """Yield the frames of a capture file, or of standard input for `-`. A frame has its API, if this is known.
 
-    With `closes`, also yield an entry for each closed connection. Raises InputError, and CaptureError for a line that
-    isn't a captured frame.
+    With `closes`, also yield an entry for each closed connection. Raises InputError if the file isn't a capture, and
+    CaptureError for a line that isn't a captured frame.
     """
     data = read_bytes(file, is_hex=False)
     return frames_in(data, file, registry, port=port, closes=closes)

@@ -96,8 +96,7 @@ def summary(problems: Sequence[_Graded]) -> str:
 def is_coloured(stream: _Stream | None) -> bool:
     """Return whether to color a stream.
 
-    The option --color decides; without it, NO_COLOR or FORCE_COLOR; and without these, whether the stream is a
-    terminal.
+    The option --color decides. Without it, NO_COLOR or FORCE_COLOR decides. Without these, only terminals are colored.
     """
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"

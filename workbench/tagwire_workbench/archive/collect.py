@@ -160,8 +160,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
     """Return whether a keyless spec is this message under another name.
 
-    That is assumed if one of the two names begins with the other, and if all versions that both specs have are equal on
-    the wire.
+    This requires that one of the two names begins with the other, and that all common versions are equal on the wire.
     """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False

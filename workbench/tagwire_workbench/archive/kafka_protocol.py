@@ -92,7 +92,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map version ranges to header versions. They start at 0, so that unsupported versions have a header, too."""
+    """Map version ranges to header versions. The first range starts at 0, so dropped versions have a header too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

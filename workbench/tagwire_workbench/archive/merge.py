@@ -1,9 +1,9 @@
 """Merge a newer and an older spec of one message into a spec with the versions of both.
 
-The newer spec decides all of its own versions, including names. The older spec adds the versions that the newer spec
-dropped. Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are
-recognized. Each field's range then covers the versions in which either spec has the field. If the newer spec's range
-already covers them, that range is kept as written.
+The newer spec determines its own versions and all names. The older spec adds the versions that the newer spec dropped.
+Fields are paired by their wire positions in common versions (`field_matching`), so renamed fields are recognized. Each
+field's range then covers the versions in which either spec has the field. If the newer spec's range already covers
+them, that range is kept as written.
 
 Attributes of the message are merged in the same way. `collect` then uses layouts to check that the merge keeps the
 bytes of every version.

@@ -128,7 +128,7 @@ class ProxyConnection:
         return frame
 
     def _advertising(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
-        """Record a response, and return it with its addresses replaced by those of the proxy."""
+        """Record a response, and return it with the servers' addresses replaced by the proxy's."""
         self._record(request, frame, is_request=False)
         try:
             return self._proxy.advertised.changed(frame, request.api_key, request.version, self._moved)

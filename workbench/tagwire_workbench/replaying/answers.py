@@ -108,8 +108,8 @@ def answer_differences(
 ) -> list[Difference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `carried` learns which IDs of the two responses
-    correspond, so that these IDs count as equal.
+    If the recorded response can't be read, only the bytes are compared. IDs that correspond count as equal; `carried`
+    learns which IDs do.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
