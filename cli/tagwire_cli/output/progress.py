@@ -42,7 +42,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         yield None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(  # rich must not redirect standard output
+    bar = Progress(  # rich must not redirect standard output, to which the command writes data
         *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     row = bar.add_task(printable(label))

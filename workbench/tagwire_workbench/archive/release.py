@@ -115,7 +115,7 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError for a folder without specs, or if no source has specs. A single jar may have none."""
+    """Raise SpecError if a folder, or all sources together, have no specs. A single jar of a release may have none."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):

@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the entry with this list number, or of the next one if numbers are missing; else None."""
+        """Return the index of the entry with this list number or, if that is missing, of the next; None at the end."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
