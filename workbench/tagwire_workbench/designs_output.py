@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Read the specs in a file or folder with the options of their spec set. Registers are left out.
+    """Read the specs in a file or folder with the options of their spec set. Registers (named numbers) are left out.
 
     Raises SpecError for a spec with errors.
     """

@@ -95,7 +95,7 @@ def new_format_option(**more: Any) -> Callable[[F], F]:
 
 
 def whatif_options(function: F) -> F:
-    """Add the options that `tagwire whatif` shares with its Spark job."""
+    """Add the options that `tagwire whatif` shares with `tagwire spark whatif`."""
     against_help = "The format to compare with; default: the format of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (

@@ -1,1 +1,1 @@
-"""The parts of `tagwire explain` and `tagwire assemble`: input detection, frames, and output."""
+"""Input detection, frames and output, shared by `tagwire explain` and `tagwire assemble`."""

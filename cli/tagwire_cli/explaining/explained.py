@@ -150,7 +150,7 @@ def _readings(guess: Guess, again: str | None) -> Iterator[str]:
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """Return the command that explains the input as this candidate."""
+    """Return the `tagwire explain` command that reads the input as this candidate."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":

@@ -99,7 +99,7 @@ def message_encoder(message: "type[Message]", version: int) -> "Encoder":
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of bodies of the same class and version. Each body becomes a frame with a default header."""
+    """Return an encoder of JSON bodies of one class and version. Each becomes a frame with a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 

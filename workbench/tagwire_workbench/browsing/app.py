@@ -213,7 +213,7 @@ class Browser(App[None]):
         self.prompt.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Apply the filter, or go to the entry number, that the user entered in the prompt."""
+        """Apply the entered text as a filter, or move to the entry with the entered number."""
         take = self.apply_filter if self._asked == "filter" else self._go_to_number
         if take(event.value):
             self._close_prompt()

@@ -72,9 +72,9 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Return the spec of a message that was always flexible, with its lowest version rewritten in the draft dialect.
+    """Return the spec of a message that was always flexible, with only its lowest version, in the draft dialect.
 
-    The message has no inflexible version to keep, so the lowest version keeps its number and its untagged fields.
+    There is no inflexible version to extend, so the lowest version itself is converted, without its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

@@ -57,7 +57,6 @@ class Scale(NamedTuple):
         return Bar(kind, begin, round(end - begin, 2), value < 0, text)
 
     def labels(self) -> list[tuple[float, str]]:
-        """Return the position and the label of each tick."""
         return [(self.place(tick), f"{tick:,.10g}") for tick in self.ticks]
 
 
