@@ -117,7 +117,7 @@ class ReadOptions(NamedTuple):
     partial: bool = False
     from_log_start: bool = False
     verified: bool = False
-    """Whether the caller has verified the batches' checksums before it reads headers only."""
+    """Whether to verify the batches' checksums even if only headers are read."""
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
 
