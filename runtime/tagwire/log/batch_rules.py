@@ -21,7 +21,7 @@ _RELATIVE_OFFSETS = 1 << 31
 
 
 class Seen(NamedTuple):
-    """A batch that was checked, its position in the file, and what reading its records showed."""
+    """A checked batch with its position in the file, its number of readable records, and its marker type."""
 
     position: int
     batch: RecordBatch
@@ -88,7 +88,7 @@ class BatchRules:
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read and check the records. Problems have the position of the outermost batch that contains the record."""
+        """Read and check the records. Problems in records are reported at the batch's position."""
         before, last, is_control = batch.base_offset - 1, batch.last_offset, batch.is_control
         latest, count, marker, is_whole = None, 0, None, True
         try:
@@ -128,7 +128,11 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the epochs that start at a lower offset than all later epochs: in a valid checkpoint, all of them."""
+    """Return the usable entries of a leader epoch checkpoint. In a valid one, start offsets ascend and all are usable.
+
+    An entry is dropped if a later epoch starts at the same offset or below it.
+
+    """
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -137,14 +141,15 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Return whether an index can store both offsets as 31-bit distances from the segment's base offset."""
+    """Return whether offsets `first` to `last` fit in an index, which stores 31-bit distances from `base_offset`."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
-    """Return whether a batch's offsets are too far from the segment's base offset (TWL109), without decompressing it.
+    """Return whether a batch's offsets don't fit in an index (TWL109). Does not decompress the batch.
 
-    If so, calls `skip` with the LogError, or raises it if `skip` is None.
+    If they don't, calls `skip` with the LogError, or raises it if `skip` is None.
+
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -166,7 +171,7 @@ def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """Report zeros between `end`, where the batches of a file end, and `size`. Only the last segment may have them."""
+    """Yield a problem if a segment that isn't the last one has zeros after its last batch, from `end` up to `size`."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 

@@ -126,9 +126,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the (first, last) offsets of a producer's transactions that are aborted in the next segment.
+        """Return the (first, last) offsets of a producer's transactions whose abort marker is in the segment `later`.
 
-        The first of them may begin in this segment or earlier.
+        The first transaction may have begun before that segment.
+
         """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:

@@ -62,7 +62,7 @@ def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """Return the entries of an offset checkpoint: `log-start-offset-checkpoint`, `recovery-point-offset-checkpoint`,
-    `replication-offset-checkpoint` or `cleaner-offset-checkpoint`. Raises LogError.
+    `replication-offset-checkpoint` or `cleaner-offset-checkpoint`. Raises LogError if the file is invalid.
     """
     return {
         TopicPartition(topic, _number(path, at, partition)): _number(path, at, offset)

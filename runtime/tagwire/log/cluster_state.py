@@ -122,7 +122,7 @@ class ClusterState:
     # ------------------------------------------------------------ result
 
     def tree(self) -> dict[str, Any]:
-        """Return the state as a JSON tree: `topics` by name, and a list for each name in `_PLURALS`."""
+        """Return the state as a JSON tree: `topics` by name, and a list for each other kind of entry (`_PLURALS`)."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {

@@ -229,9 +229,10 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of `files` as arrays. Each file is (segment, offset at which to start, whether it is last).
+        """Yield the rows of `files` as arrays. Each file is (segment, start offset or None, whether it is the last).
 
         Raises LogError at an invalid batch.
+
         """
         try:
             for segment, first_offset, is_last in files:
@@ -308,9 +309,10 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip what is invalid at the current position: a batch with invalid records, or bytes that aren't a batch.
+        """Skip the batch with the invalid records, or the bytes up to the next batch, at the current position.
 
-        Returns the skipped range, and the batch if there is one.
+        Returns the skipped range, and the batch (None for bytes that aren't a batch).
+
         """
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))

@@ -142,7 +142,7 @@ def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
 
 
 def _headers(formats: FormatSet) -> LogColumn:
-    """Return the column of record headers. Keys are strings, or int32 if they are int32 in all formats with headers."""
+    """Return the column of record headers. Keys are int32 if all formats with headers have int32 keys, else strings."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
@@ -163,7 +163,11 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the headers: they aren't requested, or all formats have the same key type."""
+    """Return whether native code can read the headers column, which needs the same key type in all formats.
+
+    Also true if `root` has no headers column.
+
+    """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -285,7 +289,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return an array with the columns of `root`: those of `array`, and last a column with the decoded messages."""
+        """Add the column of decoded messages to `array`, as the last column. `root` is the type of the result."""
         if native:
             from tagwire._columns import with_message
 
@@ -301,7 +305,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """Return the version and the encoded body of a record's message, or (None, None) for another record type."""
+        """Return the version and the encoded body of a record's message; (None, None) for a record of another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data

@@ -84,7 +84,11 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offset of the last record of each key, without the key: 8 bytes. No two records may have the same offset."""
+    """The offsets of the records that are the last with their key, without the keys: 8 bytes per key.
+
+    Offsets must be unique in the log.
+
+    """
 
     __slots__ = ("_offsets",)
 
@@ -196,9 +200,10 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Decides which records to keep.
+    """Decides which records to keep. Batches must be passed in log order.
 
-    Batches must be passed in log order. With `tells`, each `Verdict` lists its records.
+    If `tells` is true, each `Verdict` also gives the reason for every record.
+
     """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
@@ -377,9 +382,10 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return two tables indexed by fact bits: a list of reasons, and 1 (keep) or 0 (remove) for `bytes.translate`.
+    """Tabulate `_reason` for all combinations of fact bits, for formats without a tombstone flag.
 
-    For formats without a tombstone flag: every record with a null value is a tombstone.
+    Returns the reasons, and a table for `bytes.translate` with 1 (keep) or 0 (remove). A null value means a tombstone.
+
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")

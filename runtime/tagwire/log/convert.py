@@ -201,8 +201,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """Wrap a batch in a `Seen`. A marker is checked first, because the index writer needs its type."""
-        if batch.is_control:
+        if batch.is_control:  # the index writer needs the type of the marker
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
@@ -316,6 +315,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # If the target has logs of an earlier run that are not among these, don't change that run's clean-shutdown mark.
+    # Copy the mark only if no partition in the target comes from an earlier run, for which it might not be true.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -112,7 +112,7 @@ class KeyedState:
         """The records of open transactions, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
-        """Add the next entry. `producer_id` is that of the transaction to which the entry belongs, if any."""
+        """Add the next entry. `producer_id` is the producer whose transaction contains the entry, or None."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
         elif producer_id is not None:

@@ -89,7 +89,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # runs that begin before this position are known to break off
+    refuted = position  # batches before this position are known to lead to no valid offset
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -105,7 +105,6 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
-    """Yield the positions at which a batch might begin, starting with `position`."""
     data, pattern, size = scan.data, scan.formats.pattern, _FIRST_WINDOW
     while pattern is not None and position < len(data):
         window = data[position : position + size]
@@ -145,9 +144,10 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Return the position at which a run of adjacent batches with ascending offsets breaks off.
+    """Follow the adjacent batches with ascending offsets from `position`. Return where they break off.
 
-    Return None if the run reaches an offset above `last`, or the end of the file.
+    Return None if they reach an offset above `last`, or the end of the file.
+
     """
     while (position := position + batch.size) < len(scan.data):
         try:

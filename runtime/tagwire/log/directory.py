@@ -71,7 +71,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is inside the searched folder, or is a parent of the link."""
+    """Return whether following a link would search a folder twice, or without end (the target contains the link)."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -80,7 +80,11 @@ def _is_hidden(name: str) -> bool:
 
 
 class LogDirectory:
-    """A log folder: one of a broker's `log.dirs`. Raises LogPathError; the checkpoint properties raise LogError."""
+    """A log folder: one of a broker's `log.dirs`. Raises LogPathError if there is no such folder.
+
+    Properties that read a checkpoint raise LogError if the file is invalid.
+
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -84,12 +84,12 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def is_file(path: str | Path) -> bool:
-    """Return whether there is such a file. Raises LogReadError if the system can't tell, unlike `Path.is_file`."""
+    """Return whether a path is a file. Unlike `Path.is_file`, raises LogReadError if the system reports an error."""
     return S_ISREG(_mode(path))
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether there is such a folder. Raises LogReadError if the system can't tell, unlike `Path.is_dir`."""
+    """Return whether a path is a folder. Unlike `Path.is_dir`, raises LogReadError if the system reports an error."""
     return S_ISDIR(_mode(path))
 
 
@@ -103,7 +103,7 @@ def _mode(path: str | Path) -> int:
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
-    """Raise a LogError: at byte `offset` of `file`, `found` is there instead of `expected`, which breaks `rule`."""
+    """Raise a LogError for bytes that break `rule`. `offset` is their position in the file."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 

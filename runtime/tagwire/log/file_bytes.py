@@ -42,7 +42,7 @@ def file_status(path: Path) -> os.stat_result:
 
 
 class FileBytes:
-    """A file whose slices are bytes. Its length is the file size at the time of opening."""
+    """An open file that can be sliced like bytes. Its length is the file size at the time of opening."""
 
     __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
 

@@ -1,7 +1,7 @@
 """Check the index files of a segment in the same pass as its batches.
 
 Offsets ascend both in an index and in the batches. So each rule remembers the next entry to check, and checks it as
-soon as a batch decides whether it is valid.
+soon as it sees the batch that proves the entry right or wrong.
 
 The offset in an entry of an offset index depends on the broker's version: the first offset of an append (0.8, 0.9), its
 last offset (0.10 to 3), or the last offset of a batch (4); after compaction, it is the last offset that was kept. The
@@ -130,7 +130,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222: each entry has an abort marker. `verify` uses `entries_left` to check TWL223."""
+    """Checks TWL222: for each entry, the segment has the abort marker. `verify` uses `entries_left` to check TWL223."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))
@@ -149,10 +149,6 @@ class TransactionIndexRule(IndexRule):
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """Yield the numbers of the remaining entries, all of which break rule `id`, while there is room for problems.
-
-    Once there is no more room, add the number of the other entries to the count of problems.
-    """
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number
@@ -162,7 +158,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """Return the rules for a segment's index files, and (path, error) for each index file that can't be read."""
+    """Return (rules, errors): a rule for each index file of a segment; (path, error) for each that can't be read."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (

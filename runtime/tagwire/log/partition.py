@@ -190,7 +190,7 @@ class Partition:
     def leader_epochs(self) -> list[EpochStart]:
         """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError for an invalid file.
 
-        In tiered storage, each segment has such a checkpoint, and that of the last segment is used.
+        In tiered storage, each segment has its own checkpoint. The last segment's checkpoint is used.
         """
         path = self.path / "leader-epoch-checkpoint"
         if is_file(path):

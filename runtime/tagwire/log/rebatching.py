@@ -29,7 +29,7 @@ _MESSAGE: Final = 34
 
 
 class BatchSize(NamedTuple):
-    """The maximum size of new batches; None means no limit. A single larger record still makes a batch."""
+    """The maximum size of new batches; None means no limit. A larger record becomes a batch of its own."""
 
     bytes: int | None = None
     """The size of the batch before compression, in bytes."""
@@ -59,8 +59,8 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new batches of this size. The batches keep their format and are not compressed.
 
-    If the caller then converts the batches, `to` is the new format, in which sizes are measured. Raises LogError for
-    records that can't be read.
+    `to` is the format to which the caller converts the new batches, if any: sizes are measured in that format. Raises
+    LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:

@@ -89,7 +89,9 @@ class _EpochRun(NamedTuple):
 class _Salvage:
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(format, strict=False)  # salvage all batches that Kafka can read
+        self.format = format_set(
+            format, strict=False
+        )  # accept batches that break rules which Kafka's own reader ignores
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()

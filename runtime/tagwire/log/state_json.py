@@ -53,9 +53,10 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the JSON is not simply the message's own JSON.
+        """Return whether the output differs from the message's own JSON.
 
-        That is so if sensitive values are hidden, or if `ahead` has members with the names of fields.
+        It does if sensitive values are hidden, or if a member of `ahead` has the same name as a field.
+
         """
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)

@@ -205,7 +205,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check for files that are only read. It reports no problem unless `read` raises an error."""
+    """Turn a read function into a check that reports no problems. Invalid files make `read` raise an error."""
 
     def check(path: Path) -> list[Problem]:
         read(path)
