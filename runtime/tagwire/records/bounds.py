@@ -1,4 +1,4 @@
-"""Enforce the limits on records and headers while a batch is read, whichever reader reads it.
+"""Enforce the limits on records and headers while a batch is read, natively or in Python.
 
 Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the header's record
 count already exceeds the limit, no record is read.

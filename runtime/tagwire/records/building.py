@@ -137,12 +137,12 @@ class BatchBuilder:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The header's number fields that don't depend on the records, by name."""
+        """The header fields that don't depend on the records, such as `producer_id`, by name."""
         return {name: getattr(self, name) for name in _NUMBERS}
 
     @property
     def flags(self) -> dict[str, bool]:
-        """The attribute bits to set, by name."""
+        """The value of each attribute bit that doesn't depend on the records, by name."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,
@@ -334,7 +334,7 @@ class BatchBuilder:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)
 
     def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError if a message set can't have the base offset, or if the last offset is too low."""
+        """Raise EncodeError if the given base offset or last offset contradicts the offsets of the records."""
         is_message = self.format.records is None and self.compression == "none"
         if is_message and self.base_offset not in (None, first):
             self.fail("base_offset", f"is {self.base_offset}, but a message set begins with its first message, {first}")
@@ -460,7 +460,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Return header values by field name. `roles` without a field in this format are left out."""
+        """Map role names such as `base_offset` to the format's field names. Leave out roles that the format lacks."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
@@ -496,7 +496,6 @@ class BatchBuilder:
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:
-    """Return the error with its record index increased by `before`, the number of records in earlier chunks."""
     match = _INDEX.match(error.path)
     path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
     return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)
@@ -505,7 +504,7 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch of these records. Keyword arguments are those of `BatchBuilder`.
+    """Build a batch of these records. Keyword arguments are passed to `BatchBuilder`.
 
     Raises EncodeError for values that can't be represented.
     """

@@ -141,7 +141,11 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return the unnamed attribute bits and the wrapper's key. If the formats differ, report both as losses."""
+        """Return builder arguments that preserve attribute bits without a name, and the wrapper's key.
+
+        If the target format differs, both are reported as losses instead.
+
+        """
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
             return found
@@ -174,7 +178,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the new batch's `ignore_message_attributes` setting. Return {} if either format lacks the bit."""
+        """Return the builder argument that sets `ignore_message_attributes`; {} if either format lacks that bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)

@@ -99,7 +99,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats whose magic byte a batch at `pos` has. The batch length is not checked."""
+        """Return the formats whose magic byte matches the batch at `pos`. The batch length is not checked."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)

@@ -139,7 +139,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets. This raises any error before a caller gets the first record."""
+        """Return the offsets of all messages. Reading them all raises errors before the first record is yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]

@@ -16,10 +16,10 @@ _AT_ONCE: Final = 1 << 20
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield chunks of lines, one line per record, that begin with `header`.
+    """Yield chunks of lines, one line per record. Each line begins with `header`: the JSON that all records share.
 
-    The generator returns None if it formatted all records, else the number of formatted records. With `is_text`, the
-    fields are separated by tabs, and each line ends with `header` and the names of the batch's and record's attributes.
+    The generator returns None if it formatted all records, else the number of formatted records. With `is_text`, a line
+    has tab-separated fields instead, and ends with `header` and the names of the batch's and the record's attributes.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)

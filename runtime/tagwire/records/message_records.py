@@ -157,7 +157,11 @@ def has_records_field(cls: type[Struct]) -> bool:
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a field's row to the format of its records: `format`, or else the format in the spec."""
+    """Return a function that maps a `FieldRow` to its record format: `format`, or else the one that the spec names.
+
+    The function returns "" for a field without records.
+
+    """
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -165,7 +169,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield each field that has records in this version, with the format that the spec names."""
+    """Yield (field, name of the record format in this version) for each records field, also in nested structs."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -179,7 +183,6 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a field's row to the format of its records in this version (None means the latest)."""
     asked = cls.VERSIONS.highest if version is None else version
     if asked not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
@@ -200,7 +203,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
 def _places(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
-    """Yield (path, enclosing structs, field table row) for each records field that is not null."""
+    """Yield (path, enclosing structs, `FieldRow`) for each records field that is not null."""
     for row in holders[-1].FIELDS:
         value = getattr(holders[-1], row.name)
         at = f"{path}.{row.name}" if path else row.name
@@ -243,7 +246,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the last struct of `holders`, in which its records are converted. Unchanged structs are not copied."""
+        """Return the innermost struct (the last of `holders`), or a copy with converted records if any have changed."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not yet been moved. All of them are valid, as native code has checked."""
+    """The records of a batch that have not yet been moved. Native code has checked that all of them are valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -97,13 +97,9 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
     return RecordRun(base_offset, base_timestamp)
 
 
-# Split a batch into its header bytes and its records, and rebuild the exact batch from both.
-#
-# This is for programs that store records in columns.
-# The header's bytes are stored, because some values don't follow from the records: such as producer IDs, delete
-# horizons and the original offsets.
+# For programs that store records in columns: split a batch into its header bytes and records, and rebuild it exactly.
+# The header is stored as bytes, because it has values that the records lack, such as producer IDs.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
-#
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.
 # Messages without a batch header, and batches with records that `Record` can't represent, are also stored whole.
 
@@ -156,8 +152,8 @@ def _is_plain(batch: RecordBatch) -> bool:
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
     """Rebuild a batch from its header and records.
 
-    Raises DecodeError for an invalid header or a wrong checksum, EncodeError for records that have another number or
-    size than the original ones or that the format can't represent, and FormatError for an unknown format.
+    Raises DecodeError for an invalid header or a wrong checksum, EncodeError if the records' number or size differs from
+    the original or the format can't represent them, and FormatError for an unknown format.
     """
     found = list(records)
     if header.timestamps is not None:

@@ -1,8 +1,8 @@
 """The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
 A `Record` differs from an encoded record. It has offsets and timestamps instead of deltas, Python attributes instead of
-bits, and headers as pairs. `seen` describes it as a layout. Otherwise, these plans work as for messages. Without the
-native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
+bits, and headers as pairs. `seen` returns a layout with these fields. Otherwise, the plans work as for messages. Without
+the native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -129,7 +129,6 @@ def _unpacked(group: Bits) -> Bits:
 
 
 def _looked_up(items: Iterable[Item]) -> set[str]:
-    """Return the names of the items that the conditions and counts of `items` refer to."""
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 
@@ -169,7 +168,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """The reason why the native engine did not encode the records. CERTAIN means that they are invalid."""
+    """Why the native engine encoded nothing. CERTAIN: the records are invalid, so the interpreter must reject them."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"

@@ -54,7 +54,7 @@ def open_records(
 
 
 def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
-    """Return the field table row for a path in a trace; None if the path does not lead to a field, but to a tag."""
+    """Return the `FieldRow` for a path in a trace; None if the path leads to something else, such as an unknown tag."""
     fields, row = message.FIELDS, None
     for step in path.split("."):
         name, bracket, _ = step.partition("[")

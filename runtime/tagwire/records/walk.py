@@ -107,7 +107,7 @@ class Walk:
         """Yield the records as Kafka's reader would.
 
         `deviated` is called with the first error that a strict reader would raise. Raises DecodeError for records that
-        Kafka rejects, LimitError.
+        Kafka rejects, and LimitError for records that exceed a limit.
         """
         index = 0
         try:
