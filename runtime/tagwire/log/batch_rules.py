@@ -200,8 +200,9 @@ class Transactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        The `last_stable_offset` of the result is the first offset of all transactions that are still open, or the
-        offset after the abort marker if there are none.
+        The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
+        open, it is the offset after the abort marker.
+
         """
         batch = seen.batch
         if seen.marker is None:
