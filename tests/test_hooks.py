@@ -184,13 +184,13 @@ class TestThroughPreCommit:
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_ignored_by_git(self, repository: Repository) -> None:
-        """Some projects generate code when they are built, and don't track it in git."""
+        """The hook must pass if the generated modules are in .gitignore, because the build generates them."""
         repository.run("git", "rm", "-r", "--cached", "--quiet", "src")
         (repository.root / ".gitignore").write_text("src/\n")
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # pre-commit passes only existing files to hooks, so at this commit they get none
+        # the deletions below give the hooks no file names, because pre-commit passes only existing files
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)

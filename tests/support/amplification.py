@@ -108,8 +108,6 @@ def _arrays(struct: StructLayout, path: Path) -> Iterator[tuple[Path, Type]]:
 
 
 class _Grown(NamedTuple):
-    """The encoded and decoded form of a value: its size in bytes, and the memory that it takes."""
-
     value: Any
     size: int
     memory: int
@@ -142,7 +140,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Add an unknown tag without data to a struct, and those of its tagged fields that contain the target array."""
+        """Add an unknown tag without data, and fill the tagged fields that lead to the target array."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT

@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Compare either JSON or objects, to save time. Describe how they differ between the engines, or return None."""
+    """Compare the decoded message's JSON, or its objects (only one, to save time). Return a difference or None."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:

@@ -93,9 +93,10 @@ def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> 
 
 
 def draft_cases(draft: str) -> "Cases":
-    """Return a function that returns two cases for a version: one with every field set, and one with none.
+    """Return a function that makes two cases per version: one with every field set, and one with none.
 
     If the version has optional fields, each struct of the first case also has an unknown optional field.
+
     """
     from independent_encoder import bare_value, encode, full_value, within
 

@@ -157,7 +157,7 @@ def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) ->
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional and the other fields of a field's struct, which is declared inline or as a common struct."""
+    """Return (optional fields, other fields) of a field's struct, which is declared inline or as a common struct."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 

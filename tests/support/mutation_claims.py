@@ -1,4 +1,4 @@
-"""Check what mutations claim about their bytes, with the native engine, generated code, and the interpreter.
+"""Check that mutations are valid or invalid as they claim, with the native engine, generated code, and interpreter.
 
 `python tests/support/mutation_claims.py --count 300000` tries and counts more mutations than the tests have time for.
 """

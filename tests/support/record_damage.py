@@ -103,7 +103,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
         header[name] = number if format.fields.get("attributes") is not format.root.items[0] else header[name]
     try:
         return format.encode_header(header)
-    except EncodeError:  # this header can't be written
+    except EncodeError:  # the random header value doesn't fit its field
         return data
 
 

@@ -24,7 +24,7 @@ HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
 def columns(text: str) -> StructType:
-    """Return the schema for a list of columns such as `topic string, offset long`. This does not need Spark."""
+    """Parse columns such as `topic string, offset long` to a Spark schema, without a Spark session."""
     schema = StructType()
     for name, type in (part.split() for part in text.split(", ")):
         schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))

@@ -62,7 +62,7 @@ class Pairing(Generic[T]):
             return False
 
     def ask(self, connection: Hashable, frame: bytes, request: T) -> bool:
-        """Add a request to those that wait, unless it gets no response. Return whether it gets one."""
+        """Add a request to the waiting ones if it gets a response. Return whether it does."""
         if self.is_silent(frame):
             return False
         self.wait(connection, frame, request)

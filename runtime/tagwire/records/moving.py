@@ -152,8 +152,8 @@ def _is_plain(batch: RecordBatch) -> bool:
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
     """Rebuild a batch from its header and records.
 
-    Raises DecodeError for an invalid header or a wrong checksum, EncodeError for records that the format can't represent
-    or whose number or size differs from the original, and FormatError for an unknown format.
+    Raises DecodeError for an invalid header or a wrong checksum, EncodeError for records that the format can't
+    represent or whose number or size differs from the original, and FormatError for an unknown format.
     """
     found = list(records)
     if header.timestamps is not None:

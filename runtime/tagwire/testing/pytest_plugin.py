@@ -36,7 +36,8 @@ def mock_peer_registry() -> Registry:
 def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockPeer]]:
     """Return a function that starts mock peers on loopback: `make_mock_peer(registry=None, **options)`.
 
-    `options` are those of `MockPeer`.
+    `options` are passed to `MockPeer`.
+
     """
     from tagwire.testing.peer import MockPeer
 

@@ -32,15 +32,15 @@ def shown(spec: Spec) -> list[str]:
 @pytest.mark.parametrize(
     ("newer", "older", "versions", "fields"),
     [
-        # A version that only the older spec has is added.
+        # Versions that only the older spec has are added to the result.
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # If the newer spec has all versions, it stays as it is.
+        # If the newer spec has all versions, the result is the newer spec, whatever the older one says.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
-        # The field has another name in the newer spec.
+        # For a renamed field, the result has the new name.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # A field of a dropped version keeps its position among the other fields.
+        # A field that only older versions have keeps its position among the other fields.
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
@@ -72,7 +72,7 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
 @pytest.mark.parametrize(
     ("newer", "older", "ranges"),
     [
-        # Other ranges of a field: nullable, tagged and flexible versions.
+        # Merge a field's other version ranges: `nullableVersions`, `taggedVersions` and `flexibleVersions`.
         ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),

@@ -57,7 +57,7 @@ def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     ],
 )
 def test_api_keys_and_versions_in_seeds(tmp_path: Path, words: list[str], keys: list[str]) -> None:
-    """The tokens must be API key 12 and version 4, each as an int16."""
+    """The dictionary tokens must be Heartbeat's API key (12) and version 4, each as an int16."""
     tokens = tmp_path / "tokens.dict"
     kinds = ["Request", "Response"] if "--kind" not in words else [words[words.index("--kind") + 1].title()]
     names = [f"Heartbeat{kind}" for kind in kinds]

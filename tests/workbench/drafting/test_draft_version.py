@@ -179,7 +179,7 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
-        # The set is valid, because nothing in version 4 uses the struct yet.
+        # The specs are valid, because the struct has no version 4 and no field uses it in version 4 yet.
         (
             [
                 REQUEST

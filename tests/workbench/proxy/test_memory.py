@@ -33,7 +33,7 @@ def _faults(first: str = "", **variables: str) -> int:
 
 
 def test_default_settings_need_new_pages_per_frame() -> None:
-    """Without the settings, each frame must take new memory pages. Otherwise the other tests would prove nothing."""
+    """With malloc's default settings, each frame must take new pages. Otherwise, the other tests prove nothing."""
     assert _faults() > 20 * (1 << 20) // resource.getpagesize()
 
 

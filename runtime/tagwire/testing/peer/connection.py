@@ -92,7 +92,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions for this answer, then those of answers that were waiting for it (`Reply.behind`)."""
+        """Return the actions of this answer, followed by held answers that waited for it (`Reply.behind`)."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

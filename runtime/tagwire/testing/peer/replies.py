@@ -67,7 +67,7 @@ class Reply:
             value = getattr(self, name)
             if not is_fit(value):
                 raise PeerError(f"{name}: expected {expected}, got {shown(value)}")
-        # A range stays a range, because it may be too long for a tuple.
+        # Don't convert a range to a tuple: `range(1, 10**9)` would fill the memory.
         object.__setattr__(self, "split_at", _ascending(self.split_at))
 
     @property

@@ -120,7 +120,7 @@ GAUGE = {
 
 @pytest.mark.usefixtures("own_modules")
 def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
-    """Mutations must keep closed enums, unique keys and unions valid, or break them as they claim."""
+    """Each mutation must either obey the rules for closed enums, unique keys and unions, or break the rule it names."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     made = [mutation for one in each for mutation in mutations(*one, 60)]
