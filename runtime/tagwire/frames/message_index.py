@@ -168,5 +168,4 @@ class MessageIndex:
 
 
 def _scope(kind: str, component: str) -> str:
-    """Return the namespace of a message's key: "" for requests and responses, the component for records."""
     return "" if kind in ("request", "response") else component

@@ -124,8 +124,6 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
 
 
 class _Record:
-    """A record's bytes and the options to decode them."""
-
     def __init__(self, registry: Registry, data: Any, log: str, options: DecodeOptions) -> None:
         self.registry = registry
         self.data = data if data is None else held(data) if options["views"] else as_bytes(data)

@@ -142,7 +142,6 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
 
 
 def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield (byte offset, text) for each line."""
     for match in _LINE.finditer(data):
         line = match[0]
         try:

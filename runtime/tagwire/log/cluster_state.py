@@ -197,7 +197,6 @@ _PLURALS: Final = {
 
 
 def _removes(name: str, record: Any) -> bool:
-    """Return whether a record removes an entry of the state instead of setting it."""
     if name == "ConfigRecord":
         return record.value is None
     if name == "FeatureLevelRecord":

@@ -388,16 +388,17 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`, after a batch that ends with `last_offset`, or after bytes without a batch (None)."""
+        """Continue at `position`. `last_offset` is the previous batch's; None after bytes that aren't a batch."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return how the loop continues.
+        """Return what the caller must do next.
 
-        "unclear" means that Python must read the next batch, "full" that the collected rows must be taken first, and
-        "done" that `end` is reached.
+        This is to read the next batch in Python ("unclear"), to take the collected rows ("full"), or nothing, because
+        `end` is reached ("done").
+
         """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

@@ -135,7 +135,6 @@ _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
-    """Return all columns of a level, "record" or "batch"."""
     if level == "batch":
         return (*_HEADER, *_OF_BATCH, *_POSITION)
     return (*_OF_RECORD, _headers(formats), *_HEADER, *_POSITION)

@@ -220,7 +220,11 @@ class Judge:
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
-        """Decide about the next batch. Raises CompactionError, or DecodeError if the records can't be read."""
+        """Decide which records of the next batch to keep.
+
+        Raises CompactionError, or DecodeError if the records can't be read.
+
+        """
         format = batch.record_format
         horizon = self._horizon(batch, format)
         if batch.is_control:
@@ -246,7 +250,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a batch by reading it several times, because its records are too many to hold as objects."""
+        """Do the same as `_by_records`, but read the batch several times instead of holding all records as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -274,7 +278,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Decide about a batch in native code, without creating record objects. Return None if that isn't possible."""
+        """Do the same as `_by_records` in native code. Return None if that isn't possible."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -315,7 +319,7 @@ class Judge:
         return Verdict(written, counts, kept, marker, records if self.tells else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide about a control batch. Control records that are not transaction markers are never removed."""
+        """Decide whether to keep a control batch. Only transaction markers are ever removed."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
@@ -342,9 +346,11 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return an empty batch if it must preserve a producer's last sequence number or the log's last offset.
+        """Replace a batch that loses all its records. Return None if it needs no replacement.
 
-        Otherwise return None. If the format has no empty batches, return a batch with the last of `records` instead.
+        An empty batch must keep a producer's last sequence number or the log's last offset. If the format has no empty
+        batches, the last of `records` is kept instead.
+
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):

@@ -236,7 +236,6 @@ class _Segments:
         self.writer.__exit__(kind, error, at)
 
     def append(self, seen: Seen) -> None:
-        """Write a batch, to a new segment if the current one is full."""
         if seen.batch.max_timestamp >= 0:
             self.kinds.add("timeindex")
         if self.writer.size and self.writer.size + seen.batch.size > _SEGMENT_BYTES:

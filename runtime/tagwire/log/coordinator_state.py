@@ -218,8 +218,9 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
     """Decode base64 text with an int16 version and a message, and return it as JSON.
 
-    If the version is newer than the highest known one, use that instead, as clients do. Return the text unchanged if it
-    can't be decoded.
+    Like Kafka's clients, read an unknown newer version as the highest known one. Return the text unchanged if it can't
+    be decoded.
+
     """
     from base64 import b64decode
 

@@ -8,11 +8,10 @@ necessary because checksums don't cover the magic byte: if that byte is wrong, p
 another format. In a run of zeros, only the last positions are tried, because a batch header is never all zeros.
 All skipped bytes are reported.
 
-The last offset before the damage may be wrong, too, because no checksum covers the base offset. So a candidate at or
-below that offset is also accepted if it begins a run of adjacent batches with ascending offsets that reaches a batch
-above that offset, or the end of the file. A run inside the value of a damaged record breaks off, because the record's
-header count follows the value. In formats whose records end with their value, or if the file ends in zeros, this test
-is impossible, so only higher offsets are accepted.
+The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
+lower offset is also accepted if adjacent batches with ascending offsets lead from it to a higher offset, or to the end
+of the file. Batches inside the value of a damaged record don't lead there: the record's header count follows the value.
+If a format's records end with their value, or if the file ends in zeros, only higher offsets are accepted.
 """
 
 from collections.abc import Iterator

@@ -121,7 +121,6 @@ def stat(
 
 
 def _count(found: SegmentStat, batch: RecordBatch) -> None:
-    """Add the records of a batch to the statistics, in native code if possible."""
     together = totals(batch)
     if together is not None:
         found.records += together.records

@@ -75,8 +75,6 @@ def state_json_text(
 
 
 class _Reading(NamedTuple):
-    """The options for reading batches and records, as in `state`."""
-
     registry: "Registry"
     formats: FormatSet
     limits: Limits
@@ -89,7 +87,6 @@ class _Reading(NamedTuple):
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
-    """Return the states by name (see `STATES`), as nested dicts and lists for `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
     seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:

@@ -82,8 +82,6 @@ _WIDTH: Final = 4
 
 
 class _Wrong(NamedTuple):
-    """A wrong checksum: its position in the header, the stored value, and the right value."""
-
     at: int
     size: int
     """The number of bytes that the checksum covers."""
@@ -149,7 +147,6 @@ class SumCheck:
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
     def _fault(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
-        """Return the LogError for a wrong checksum; None if the checksum is right or can't be computed."""
         positions = format.header_positions
         found = positions.length(header, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):

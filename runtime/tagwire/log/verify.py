@@ -106,7 +106,6 @@ class _Verifier:
         self.transactions = Transactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        """Yield the reports of a segment and its index files."""
         beside, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         self.rules.problems = problems = Problems()

@@ -203,7 +203,7 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When this batch's tombstones may be removed, in milliseconds since 1970; None if the batch does not say."""
+        """When this batch's tombstones may be removed, in milliseconds since 1970; None if no time is stored."""
         return self.base_timestamp if self._format.flag(self._header, "has_delete_horizon") else None
 
     @property

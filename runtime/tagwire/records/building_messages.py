@@ -42,7 +42,6 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 
 
 def _written(builder: "BatchBuilder", base: int) -> Written:
-    """Encode the builder's records as messages with offsets relative to `base`."""
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
     # Invalid headers can't be sorted; `check_kinds_of` below then raises the exact error.

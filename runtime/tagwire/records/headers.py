@@ -179,7 +179,6 @@ def _value(entries: Iterable[tuple[str, bytes | None]]) -> dict[str, object]:
 
 
 def _layout_of(format: Format) -> Layout:
-    """Return a layout of just the headers of a record."""
     for item in format.record.items:
         if item.name == _ITEM and isinstance(item.type, Array):
             alone = Item(_ITEM, item.type, default=())

@@ -178,6 +178,5 @@ def _refuse(header: BatchHeader, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """Encode records with the format and bases of `batch`."""
     builder = BatchBuilder(batch.record_format, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().header, batch.base_offset, batch.base_timestamp).data

@@ -97,7 +97,6 @@ class _Opened:
         return f"{self.node.path}[{index}]"
 
     def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
-        """Return whether the bytes from `place` on are a truncated batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
         except DecodeError:

@@ -9,8 +9,8 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     """Return whether compaction keeps a record, by the rules of its format.
 
     `is_latest` means that no later record has the same key. In formats with a tombstone bit, only the bit decides; in
-    all others, a null value does. A new record without a flag counts as having the flag that it will be written with
-    (`Record.is_tombstone`). If `is_compacted` is false, all records are kept.
+    all others, a null value does. A record that was not read from a batch may lack the bit; then `Record.is_tombstone`
+    decides. If `is_compacted` is false, all records are kept.
     """
     if not is_compacted:
         return True

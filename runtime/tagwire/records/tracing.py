@@ -38,7 +38,6 @@ def trace_batches(
 
 
 def _with_hint(error: DecodeError, names: list[str]) -> DecodeError:
-    """Append to an error the names of formats in which the bytes would be a valid batch, if there are any."""
     if not names:
         return error
     return DecodeError(

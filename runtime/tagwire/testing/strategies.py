@@ -75,7 +75,6 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
 
 
 def _present(type: Type, unknown_tags: bool) -> Strategy:
-    """Return a strategy for the non-null values of a type."""
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed

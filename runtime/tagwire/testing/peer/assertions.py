@@ -102,7 +102,6 @@ def _name(expected: Expected) -> str:
 
 
 def _summary(journal: Journal) -> list[str]:
-    """Return lines that list all received requests by connection, and the problems."""
     connections: dict[int, list[str]] = {}
     for each in journal.requests:
         connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")

@@ -241,7 +241,6 @@ class MockPeer:
 
 
 def _stable(request: type[Message], response: type[Message]) -> Versions:
-    """Return the versions in which both request and response are stable."""
     return request.VERSIONS & response.VERSIONS & Versions(0, min(request.LATEST_STABLE, response.LATEST_STABLE))
 
 

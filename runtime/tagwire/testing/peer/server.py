@@ -83,8 +83,6 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
 
 
 class _Waiting:
-    """A queue of actions to carry out."""
-
     def __init__(self) -> None:
         self.actions: asyncio.Queue[Action] = asyncio.Queue()
         self._size = 0
@@ -112,7 +110,6 @@ class _Waiting:
 
 
 async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
-    """Carry out the actions of a connection in order, up to and including a `Close`."""
     try:
         while True:
             match await waiting.actions.get():
