@@ -1,6 +1,6 @@
 """Decode captured frames of real clients and brokers strictly, and encode them to equal bytes.
 
-Frames with errors of their senders must be rejected. tests/data/captures/README.md describes the origin of the frames.
+Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md describes their origin.
 """
 
 import gzip

@@ -1,8 +1,7 @@
 """Run every example in README.md and docs/*.md, and compare its output with the output on the page.
 
-    python   runs in one namespace per page
+    python   runs in one namespace per page; code that uses Spark is skipped if Spark is not available
     sh       runs in bash with this environment's commands; the output includes standard error
-    python   code that uses Spark runs if Spark is available, in the Spark session of the tests
     text     is the expected output of the example before it; a line of three dots matches any lines
 
 All examples of a page run in order in one folder, which is empty at first. Blocks in other languages are not run, but

@@ -85,7 +85,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Damage bytes in one to three random positions: the sample's own bytes, or `before` (already damaged bytes)."""
+    """Damage bytes at one to three random positions: the sample's own bytes, or `before` (already damaged bytes)."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)

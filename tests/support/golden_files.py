@@ -170,7 +170,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key for cases. The best case is short enough to read, has every field set, and is long."""
+    """Return a sort key for cases. The best case is the longest readable one with every field set."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

@@ -61,7 +61,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(made: Mutation) -> list[str]:
-    """Return the false claims of a mutation about a message without a frame, and differences between the engines."""
+    """Describe what is false about a mutation's kind and fault, and how the engines differ. The bytes have no frame."""
     cls, version = made.message, made.version
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []

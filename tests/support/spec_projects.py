@@ -1,4 +1,4 @@
-"""Create a small project with its own specs, like that of a generator user."""
+"""Create a small project with its own specs, as a user of the generator would."""
 
 import json
 from pathlib import Path

@@ -108,7 +108,7 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Note that the request with this response's correlation ID no longer waits."""
+        """Mark the request with this response's correlation ID as answered."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:

@@ -119,7 +119,7 @@ class ClusterState:
         if (broker,) in brokers:
             brokers[broker,] = brokers[broker,].replace(**changes)
 
-    # ------------------------------------------------------------ result
+    # ------------------------------------------------------------ the state as JSON
 
     def tree(self) -> dict[str, Any]:
         """Return the state as a JSON tree: `topics` by name, and a list for each other kind of entry (`_PLURALS`)."""

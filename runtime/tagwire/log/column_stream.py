@@ -194,8 +194,6 @@ class LogColumns:
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
 
-    # ------------------------------------------------------------ files
-
     def _listed(self) -> Partition | None:
         """Return the path as a Partition, or None if it is a segment file. Raises LogPathError if it is neither."""
         if not is_folder(self.path):
@@ -274,9 +272,10 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read in Python the batch at which the native loop stopped, from its first unread record.
+        """Read the rest of a batch in Python, from the first record that the native loop could not read.
 
         Raises LogError if the batch is invalid.
+
         """
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
@@ -394,12 +393,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return what the caller must do next.
-
-        This is to read the next batch in Python ("unclear"), to take the collected rows ("full"), or nothing, because
-        `end` is reached ("done").
-
-        """
+        """Return "unclear" if Python must read the next batch, "full" if the rows must be taken first, else "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

@@ -193,9 +193,6 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
     return Column("", "+s", children=tuple(there[name] for name in wanted))
 
 
-# ---------------------------------------------------------------- values from objects
-
-
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
     """Return a batch's values for these columns. Raises LogError for a number that does not fit its column.
 
@@ -254,7 +251,8 @@ class Payload:
     """Decodes the messages in record keys or values into an additional column.
 
     Records of coordinator and metadata logs contain their type and version; records of another type become null. For
-    any other message, `version` is the version of all values. Raises ColumnError, UnsupportedVersionError, SchemaError.
+    any other message, `version` is the version of all values. Raises ColumnError if `version` is missing or
+    superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
     """
 
     def __init__(

@@ -234,8 +234,6 @@ class Judge:
             self.left.add(batch.producer_id)
         return found
 
-    # ------------------------------------------------------------ records
-
     def _by_records(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         if format.records is not None and not self.tells and len(batch) >= AT_ONCE:
             return self._in_parts(batch, format, horizon)
@@ -310,8 +308,6 @@ class Judge:
 
     def _is_due(self, horizon: int | None) -> bool:
         return not self.old_tombstones_stay if horizon is None else self.compaction.now >= horizon
-
-    # ------------------------------------------------------------ batches
 
     def _told(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
         counts = Counter(reason for _, reason in records)

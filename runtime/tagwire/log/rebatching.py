@@ -273,9 +273,6 @@ def _later(sequence: int, by: int) -> int:
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
-# ---------------------------------------------------------------- sizes
-
-
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
     """Return an upper bound of the size of a message, in bytes."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)

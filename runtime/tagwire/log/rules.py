@@ -81,7 +81,8 @@ class Problems:
     def rows(self) -> list[Problem]:
         """Return the kept problems.
 
-        If a rule has more problems than were kept, an additional problem says how many.
+        For each rule with more problems, add a last problem that states how many were left out.
+
         """
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")

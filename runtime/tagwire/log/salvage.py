@@ -89,9 +89,7 @@ class _EpochRun(NamedTuple):
 class _Salvage:
     def __init__(self, folder: Path, format: Any, limits: Limits, tell: Callable[[int], None] | None) -> None:
         self.folder = folder
-        self.format = format_set(
-            format, strict=False
-        )  # accept batches that break rules which Kafka's own reader ignores
+        self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
         self.limits = limits
         self.tell = tell
         self.transactions = Transactions()

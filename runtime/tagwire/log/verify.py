@@ -94,7 +94,7 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
             yield _report(path, read)
 
 
-# ---------------------------------------------------------------- segments
+# ---------------------------------------------------------------- check segments and their indexes
 
 
 class _Verifier:
@@ -186,7 +186,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-# ---------------------------------------------------------------- other files
+# ---------------------------------------------------------------- check other files
 
 
 def leader_epoch_problems(path: Path) -> list[Problem]:

@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # the layout then has one bytes field for all records
+    has_records = format.records is not None  # in formats with batches, one bytes field contains all records
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -321,7 +321,7 @@ class RecordBatch:
     def _counted(self) -> int:
         return sum(1 for _ in self)
 
-    # ------------------------------------------------------------ bytes
+    # ------------------------------------------------------------ encode, compare, copy and pickle
 
     def encode(self) -> bytes:
         """Return the bytes of the batch, exactly as they were read or built."""

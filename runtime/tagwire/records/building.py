@@ -350,8 +350,6 @@ class BatchBuilder:
     def fail(self, path: str, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
-    # ------------------------------------------------------------ batches
-
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
         """Return a batch of the builder's records, or of the `count` encoded records in `written`."""
         format = self.format
@@ -460,7 +458,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Map role names such as `base_offset` to the format's field names. Leave out roles that the format lacks."""
+        """Rename values from roles such as `base_offset` to header fields. Leave out roles that the format lacks."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

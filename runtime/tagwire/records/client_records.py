@@ -149,7 +149,7 @@ class ProducerRecord(_ClientRecord):
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Raise EncodeError for a null value with `tombstone=False`. Assignments to these two don't check this."""
+        """Raise EncodeError for a null value with `tombstone=False`."""
         if self._tombstone not in (None, False, True):
             reason = f"expected True, False or None, got {shown(self._tombstone)}"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")

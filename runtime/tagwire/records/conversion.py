@@ -238,8 +238,6 @@ class _Conversion:
             self.lose("max_timestamp", batch.max_timestamp, f"{nearest} is the nearest value that fits that format")
         return nearest
 
-    # ------------------------------------------------------------ records
-
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):

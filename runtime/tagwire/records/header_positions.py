@@ -113,8 +113,6 @@ class HeaderPositions:
         items = self._header.root.items
         return items[: next(at for at, item in enumerate(items) if item.name == name)]
 
-    # ------------------------------------------------------------ batches
-
     def length(self, header: bytes, pos: int) -> tuple[int, int] | None:
         """Return the length field of the batch at `pos` and the position after it; None if the header is truncated."""
         if self.length_at is None or self._code is None:
@@ -169,7 +167,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the length of the batch, counting the bytes after the length field."""
+    """Return whether an item is the length of the batch, which counts only the bytes after the item itself."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

@@ -88,7 +88,7 @@ def decode_records(
     `version` is the version in which the message was decoded (default: the latest); it determines the format of the
     records. `format` overrides that format, or names one if the spec doesn't. With `partial`, by default in responses,
     a truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no format,
-    UnsupportedVersionError, FormatError.
+    UnsupportedVersionError for an unknown version, and FormatError for an unknown format.
     """
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
@@ -148,7 +148,7 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
     return "auto" if found.name in _OF_THE_FIELD else found
 
 
-# ---------------------------------------------------------------- fields with records
+# ---------------------------------------------------------------- find fields with records
 
 
 def has_records_field(cls: type[Struct]) -> bool:
@@ -223,7 +223,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
         yield at, value
 
 
-# ---------------------------------------------------------------- conversion
+# ---------------------------------------------------------------- convert records
 
 
 class _Conversion:

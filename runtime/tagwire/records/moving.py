@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run until it is full. `kept` has a byte for each record; records with 0 are dropped."""
+        """Move records to a run (see `new_run`) until it is full. Records whose byte in `kept` is 0 are dropped."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 

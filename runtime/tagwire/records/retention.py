@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. A tombstone bit (KIP-87) marks a delete, or else a null value does."""
+"""Decide which records compaction keeps. A null value marks a delete, or a tombstone bit where the format has one."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

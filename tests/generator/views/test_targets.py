@@ -246,7 +246,7 @@ def dissected(capture: Path, script: Path) -> list[tuple[str, list[tuple[str, st
     found: list[tuple[str, list[tuple[str, str]]]] = []
     for packet in ElementTree.fromstring(done.stdout).findall("packet"):
         experts = [str(each.get("show")) for each in packet.iter("field") if each.get("name") == "_ws.expert.message"]
-        faults = [text for text in experts if "found" in text]  # without Wireshark's own messages about TCP
+        faults = [text for text in experts if "found" in text]  # ignore Wireshark's own messages about TCP
         ours = [proto for proto in packet.findall("proto") if proto.get("name") == "corpus_kafka"]
         if ours or faults:
             fields = [

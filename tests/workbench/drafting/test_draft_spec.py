@@ -77,7 +77,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
         ({"nullableVersions": "3+"}, {}),
         ({"flexibleVersions": "none"}, {}),
         ({"flexibleVersions": "4+"}, {}),
-        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the versions that are cut, so both keys are removed
+        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the removed versions, so both keys are removed
         ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
     ],
 )

@@ -59,7 +59,7 @@ def test_hover_texts(needle: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("field", "expected"),
     [
-        # Version 0 is not flexible: an int16 length of 1, and the letter.
+        # Version 0 is not flexible, so an int16 length of 1 precedes the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
         # Books has a compact count of 1 + 1. Its book has the int32 1, a cover, and an empty tag section.
         # The cover has the marker 1, a compact length of 1 + 1, the byte 01, and an empty tag section.

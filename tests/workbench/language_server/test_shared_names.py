@@ -90,7 +90,7 @@ def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle
 
 
 def test_editor_that_does_not_rename_files(root: Path) -> None:
-    """An editor that can't rename files must get only text edits. Those of an open file must fit its unsaved text."""
+    """An editor that can't rename files must get only text edits. Edits of an open file must fit its unsaved text."""
     with editor(root) as client:
         request = client.open(root / "specs" / "PlaceRequest.json")
         client.type(request, "// mine\n" + client.texts[request])

@@ -107,4 +107,4 @@ def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None
             assert parcel.decode(message.encode(version), version) == message
     chosen = {message.content[0] for _, message in seeds(parcel, 2)}
     assert chosen == {"text", "goods", "flowers"}
-    assert "many" not in dict(seeds(parcel, 2))  # would need three stops with different keys
+    assert "many" not in dict(seeds(parcel, 2))  # `many` would need three stops with distinct keys
