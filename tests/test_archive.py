@@ -1,7 +1,7 @@
 """Check that the generated classes have the wire formats of all Kafka releases in the archive.
 
 The digests in `history.toml` are always checked. If `TAGWIRE_KAFKA_JARS` names a folder with the releases' jars, the
-jars are checked, too (`make archive` downloads them to build/jars).
+jars are also checked (`make archive` downloads them to build/jars).
 """
 
 import os

@@ -193,6 +193,6 @@ def test_error_codes_have_names_and_retriable_flags() -> None:
     (messages.LeaderRecoveryState, "RECOVERED RECOVERING"),
 ])  # fmt: skip
 def test_numbers_of_internal_topics_are_kafkas(register_: Any, want: str) -> None:
-    """Check that numbers and names equal those of the enums in Kafka 4.4.0's jars."""
+    """Check that the registers have the same numbers and names as the enums in Kafka 4.4.0's jars."""
     numbers = {name: number for number, name in enumerate(want.split()) if name != "-"}
     assert {register_.name_of(each): each.value for each in register_ if each != 127} == numbers

@@ -1,4 +1,4 @@
-"""Compare the native engine's errors and traces with those of the interpreter.
+"""Compare the native engine's errors and traces with the interpreter's.
 
 The interpreter is the reference. During a comparison, the engine can't fall back on the interpreter, so the test fails
 if the engine does not find the position of an error itself. Only the interpreter reports errors in values.

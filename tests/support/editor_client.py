@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 class Editor:
-    """A running language server, and those of its messages that no test has read yet."""
+    """A running language server, and the messages from it that no test has read yet."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process

@@ -61,7 +61,7 @@ class RandomLog:
             self.batches.append(build(records, magic, compression=codec))
 
     def step(self) -> None:
-        """Append a batch, or end a transaction. Producer 0 has no ID; producers 3 to 5 are transactional."""
+        """Append a batch or end a transaction. Producer 0 has no ID, 1 and 2 are idempotent, 3 to 5 transactional."""
         producer = self.random.randrange(6)
         if producer in self.open and self.random.random() < 0.4:
             self.end(producer)

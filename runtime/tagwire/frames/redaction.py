@@ -84,8 +84,8 @@ class Redaction:
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
     """Yield the paths of a class's sensitive fields, in the form that `tagwire.select` takes.
 
-    For two kinds of arrays, the path is that of the whole array: arrays of arrays, because no path leads into them, and
-    arrays with sensitive unique keys, because emptied keys would be duplicates.
+    Two kinds of arrays are redacted as a whole: arrays of arrays, because no path leads into them, and arrays with
+    sensitive unique keys, because emptied keys would be duplicates.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))

@@ -201,8 +201,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Decode the request in a frame without its size; the options work as in `Message.decode`.
 
         `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, whose
-        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` still reads such a
-        frame's header).
+        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` can still read
+        the header).
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])
@@ -363,7 +363,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        An unknown code from a newer peer becomes an enum member, too (`Register.of`). The result is empty if the
+        An unknown code from a newer peer becomes a new enum member (`Register.of`). The result is empty if the
         package has no enum of error codes.
         """
         from tagwire.frames.error_codes import error_register, errors_in

@@ -20,7 +20,7 @@ _FENCING: Final = {-1: False, 1: True}
 
 
 class ClusterState:
-    """The state of a cluster. Add the entries of the snapshot, if there is one, and then those of the log."""
+    """The state of a cluster. Add all entries of the snapshot, if there is one, and then all entries of the log."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}

@@ -89,7 +89,7 @@ def arrays_between(
     """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
     A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out. With
-    `cut_off`, a truncated batch at the end of the file is left out, too. Raises LogError at an invalid batch, after
+    `cut_off`, a truncated batch at the end of the file is also left out. Raises LogError at an invalid batch, after
     yielding the rows before it.
     """
     formats = format_set(format)

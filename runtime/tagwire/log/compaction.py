@@ -248,7 +248,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Do the same as `_by_records`, but read the batch several times instead of holding all records as objects."""
+        """Decide like `_by_records`, but read the batch several times instead of holding all records as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -276,7 +276,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Do the same as `_by_records` in native code. Return None if that isn't possible."""
+        """Decide like `_by_records`, but in native code. Return None if that isn't possible."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None

@@ -56,7 +56,7 @@ class SharePartition:
         )
 
     def shown(self) -> StateMessage:
-        """Return the state for the JSON output: the fields of the key, then those of the value."""
+        """Return the state for the JSON output: the fields of the key, then the fields of the value."""
         return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies an entry's key, the same for all versions of the key, including legacy ones."""
+    """Return a tuple that identifies an entry's key. It does not depend on the version of the key."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -23,7 +23,7 @@ from tagwire.log.segment import Segment
 class IndexRule:
     """The base class of index checks.
 
-    A check is given each batch of the segment in turn, and collects the problems of one index file.
+    A check sees every batch of the segment, in order, and collects the problems of one index file.
     """
 
     def __init__(self, path: Any, entries: int) -> None:

@@ -60,7 +60,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse a file name, or the last part of a path. Return None if no file of a log has such a name."""
+    """Parse a file name, or the last part of a path. Return None if it isn't the name of a log's file."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None

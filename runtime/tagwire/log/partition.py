@@ -2,8 +2,8 @@
 
 The segments are those that a broker would load at its start. `.deleted` files no longer belong to the log, and
 `.cleaned` files are unfinished. A `.swap` file is a complete segment that compaction has written, but the broker
-stopped before the file replaced its source segments. It is used instead of them, because some of them may be gone.
-However, if there is a `.cleaned` file at or below its offset, its group of files is unfinished, and it is ignored.
+stopped before the file replaced its source segments. It is used instead of the source segments, some of which may already be
+deleted. But a `.cleaned` file at or below its offset means that its group of files is unfinished, so it is ignored.
 """
 
 import os
@@ -156,7 +156,7 @@ class Partition:
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """Yield (segment, position in the segment, batch) for each batch that `batches` yields.
 
-        If a broker compacts or deletes a segment meanwhile, the folder is listed again.
+        If a broker compacts or deletes a segment during the iteration, the folder is listed again.
         """
         listed: Partition | None = self
         while listed is not None:
@@ -301,7 +301,7 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. Read again if it fails or `is_suspect(result)`, and the folder has changed meanwhile.
+    """Return `read(partition)`. If it fails or `is_suspect(result)`, and the folder has changed since it was listed, retry.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
     its files. Raises the LogError or LogPathError of the last attempt.

@@ -52,11 +52,11 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """The current size of the file in bytes. Raises LogPathError if the file is gone."""
+        """The current size of the file in bytes. Raises LogPathError if the file no longer exists."""
         return self.status().st_size
 
     def status(self) -> os.stat_result:
-        """Return the `stat` result of the file. Raises LogPathError if the file is gone."""
+        """Return the `stat` result of the file. Raises LogPathError if the file no longer exists."""
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:

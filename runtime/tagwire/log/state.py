@@ -157,7 +157,7 @@ def entries(
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
-    """Yield the batches of the newest snapshot, and then those of the segments after it."""
+    """Yield the batches of the newest snapshot, and then the batches of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch

@@ -95,8 +95,7 @@ def entry_at(
 ) -> Entry:
     """Decode a record as in `decode_entry`, but raise all errors as LogErrors for the batch at `position` in `file`.
 
-    Such errors are normal: other releases of Kafka, and other programs, may write records of unknown types to these
-    topics.
+    Errors are normal: other releases of Kafka, and other programs, may write records of unknown types to these topics.
     """
     try:
         return decode_entry(record, log, registry, is_control=is_control, limits=limits)

@@ -60,8 +60,8 @@ def verify_partition(
 ) -> Iterator[FileReport]:
     """Check every file of a partition that a broker would read. `format` works as in `tagwire.records.read_batches`.
 
-    If a running broker compacts or deletes segments meanwhile, the partition is read again, and only problems that
-    still exist are reported. If a segment has disappeared from the middle of the log, that is a problem, too. `tell` is
+    If a running broker compacts or deletes segments during the check, the partition is read again, and only problems that
+    still exist are reported. A segment that has disappeared from the middle of the log is a problem. `tell` is
     called with the number of segment bytes read since the last call.
     """
 
@@ -179,7 +179,7 @@ def _fault(path: Path, error: LogError | LogPathError) -> Problem:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file, or 0 if a broker has removed it meanwhile."""
+    """Return the size of a file, or 0 if a broker has removed it since the folder was listed."""
     try:
         return path.stat().st_size
     except OSError:

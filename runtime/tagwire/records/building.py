@@ -104,7 +104,7 @@ class BatchBuilder:
         attribute_bits: int = 0,
         wrapper_key: bytes | None = None,
     ) -> None:
-        """Set the properties of the batch. Offsets and timestamps default to those of the records.
+        """Set the properties of the batch. By default, offsets and timestamps are taken from the records.
 
         `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copies of stored
         records: it allows a null value without the tombstone flag, which producers may not write but every reader

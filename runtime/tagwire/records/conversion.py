@@ -58,7 +58,7 @@ def convert(
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
     """Convert a batch to another format; return the new batch and the losses.
 
-    `compression` is the codec of the new batch, by default that of the old one. With `on_loss="error"`, the first loss
+    `compression` is the codec of the new batch; by default, the codec does not change. With `on_loss="error"`, the first loss
     raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
     """
     if on_loss not in ("report", "error"):
@@ -219,7 +219,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the batch's last offset, or the last record's offset if the target format can't store the former."""
+        """Return the batch's last offset, or the last record's if the batch's doesn't fit in the target's field."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:
