@@ -201,8 +201,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Decode the request in a frame without its size; the options work as in `Message.decode`.
 
         `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, whose
-        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` can still read
-        the header).
+        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` can still read the
+        header).
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])

@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies an entry's key. It does not depend on the version of the key."""
+    """Return a tuple that identifies an entry's key. It is the same for all versions and for a legacy record's key."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -65,8 +65,8 @@ def salvage(
     """Write the intact batches of a partition to a new folder in `output`, with the partition's folder name.
 
     The folder appears only when it is complete. If a running broker removes segments before they are read, the
-    partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if the folder exists
-    or can't be written.
+    partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if
+    the folder exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 

@@ -58,8 +58,8 @@ def convert(
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
     """Convert a batch to another format; return the new batch and the losses.
 
-    `compression` is the codec of the new batch; by default, the codec does not change. With `on_loss="error"`, the first loss
-    raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
+    `compression` is the codec of the new batch; by default, the codec does not change. With `on_loss="error"`, the
+    first loss raises an EncodeError. Raises FormatError for an unknown format, and DecodeError for invalid records.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")

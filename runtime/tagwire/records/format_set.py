@@ -1,8 +1,8 @@
 """The set of record formats that a reader accepts, by magic byte.
 
 A log may outlive its first format and contain several, even within one file. Each batch's magic byte identifies its
-format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte,
-because readers can't distinguish formats with equal magic bytes.
+format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
+byte, because readers can't distinguish formats with equal magic bytes.
 
 Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes it, so each
 possible position must be tried. If bytes fit two formats, the checksums decide.
@@ -128,8 +128,8 @@ class FormatSet:
     def quickly(self) -> "BatchReader | None":
         """The native reader of v2 batches, which enforces no limits.
 
-        None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from
-        the other formats.
+        None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
+        other formats.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
