@@ -3,8 +3,8 @@
 The segments are those that a broker would load at its start. `.deleted` files no longer belong to the log, and
 `.cleaned` files are unfinished. A `.swap` file is a complete segment that compaction has written, but the broker
 stopped before the file replaced its source segments. It is used instead of the source segments, some of which may
-already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its offset:
-then compaction had not finished writing the group of files to which it belongs.
+already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its offset: then compaction had
+not finished writing the group of files to which it belongs.
 """
 
 import os
@@ -302,7 +302,7 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. If it fails or `is_suspect(result)`, retry as long as the folder has changed.
+    """Return `read(partition)`. If it fails or `is_suspect(result)`, retry a few times if the folder has changed.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
     its files. Raises the LogError or LogPathError of the last attempt.

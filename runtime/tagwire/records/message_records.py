@@ -111,11 +111,11 @@ def convert_records(
 ) -> tuple[M, tuple[RecordLoss, ...]]:
     """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is a format, or the message version of that reader, for which the spec names the format. `version` and `format`
-    describe the current records, as in `decode_records`. A batch that already has the new format, or, in a response, a
-    lower magic, keeps its bytes. Batches that the format can't represent at all (markers, empty batches) and truncated
-    batches are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
-    the version does not have.
+    `to` is a format, or the message version that the reader uses; the spec then names the format. `version` and
+    `format` describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new
+    format or, in a response, a lower magic. Batches that the format can't represent at all (markers, empty batches) and
+    truncated batches are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists
+    those that the version does not have.
 
     With `on_loss="error"` the first loss raises an EncodeError. Raises DecodeError for invalid records, and otherwise
     the same errors as `decode_records`.

@@ -29,13 +29,13 @@ def read_batches(
 ) -> Iterator[RecordBatch]:
     """Iterate over all batches in `data` (any bytes-like object).
 
-    Each batch has the format of its magic byte: `auto` knows v0, v1, v2 and v3. Named formats ("kip87"; several as a
-    list or separated by commas) are used for their magic bytes, and v0, v1 and v2 for other magic bytes; with `only`,
-    every batch must have a named format. A message set is returned as its outermost messages. Checksums are verified at
-    once; records are read when a batch is iterated. With `partial`, a truncated last batch, as in Fetch responses, is
-    left out. With `strict=False`, records are read as Kafka's own reader reads them: see docs/records.md. Raises
-    DecodeError for invalid bytes, LimitError beyond `limits`, and FormatError for an unknown name or two formats with
-    the same magic byte.
+    `format` is `auto` (v0, v1, v2 and v3), a name such as "kip87", or several names as a list or separated by commas.
+    Each batch's magic byte determines which of these formats it has. Unless `only` is true, v0, v1 and v2 are also
+    accepted, except for the magic byte of a named format. A message set is returned as its outermost messages.
+    Checksums are verified at once; records are read when a batch is iterated. With `partial`, a truncated last batch,
+    as in Fetch responses, is left out. With `strict=False`, records are read as Kafka's own reader reads them: see
+    docs/records.md. Raises DecodeError for invalid bytes, LimitError beyond `limits`, and FormatError for an unknown
+    name or two formats with the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
     formats = format_set(format, only=only, strict=strict)
