@@ -28,9 +28,9 @@ from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# Version 0 begins with id, at (2023-11-14T22:13:20.123Z), DONE, and total (19.99 in two bytes, level, tag section).
-# Then payment: marker, one tagged field with tag 1 and six bytes (marker, 0.05 in two bytes, level, tag section).
-# Then lines: count 2, each with sku, no, levels, a grid of floats, and tag section. The message's tag section is last.
+# First line: id, at (2023-11-14T22:13:20.123Z), state (DONE), total (19.99 in two bytes, level, tag section), and
+# payment: a marker, and one tagged field with tag 1 and six bytes (marker, 0.05 in two bytes, level, tag section).
+# Other lines: the count 2, two structs (sku, no, levels, a grid of floats, tag section), and the message's tag section.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03

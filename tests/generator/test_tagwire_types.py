@@ -132,13 +132,13 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # By message and version: the field values, and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # small 255; large 2^63; ratio -1.5 (sign 1, exponent 127, fraction .1); three arrays with int32 counts
+    # small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), and three arrays with int32 counts
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # First a digest (4 bytes), two digests of 2 bytes after an int32 count, 2023-11-14T22:13:20.5Z, and -1.5 s.
-    # Then the price 12.34 (0x04d2 after an int32 length), the fee -1 unit (4 bytes), and one stamp after a count.
+    # digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), took (-1.5 s),
+    # price (12.34: 0x04d2 after an int32 length), fee (-1 unit in 4 bytes), and stamps (count 1)
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
@@ -163,8 +163,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Nested arrays with int32 counts: `numbers` has the arrays (1, -1) and (), `texts` has one array with one string.
-    # The field `lines` has one array with two structs, and `cubes` has one array of one array with one bool.
+    # nested arrays with int32 counts: numbers (two arrays, with two and no elements), texts (one array of one string),
+    # lines (one array of two structs), and cubes (one array of one array of one bool)
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},

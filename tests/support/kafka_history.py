@@ -37,7 +37,7 @@ class Alarm(NamedTuple):
 
 
 # The changes that Kafka's checker rejects, between the releases from 3.0 to the trunk of October 2024 (1eb7644).
-# The checker is from that commit, with one word changed to fix a crash.
+# Kafka's checker is from commit 1eb7644, with one word changed to fix a crash.
 # RequestHeader is omitted, because the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),

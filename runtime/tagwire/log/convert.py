@@ -314,6 +314,6 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # Copy the file only if no partition in the target comes from an earlier run, whose broker may have crashed.
+    # If the target also has partitions from an earlier run, leave .kafka_cleanshutdown as that run left it.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

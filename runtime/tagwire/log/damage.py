@@ -88,7 +88,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # no chain of batches that begins earlier leads beyond this position
+    refuted = position  # chains of batches that begin before this position break off here
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

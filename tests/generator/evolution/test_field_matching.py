@@ -19,7 +19,7 @@ def struct(text: str) -> Schema:
     ("old", "new", "pairs"),
     [
         ("a:int8 x:int8 b:int8", "a:int8 y:int8 b:int8", [("x", "y")]),
-        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # the fields next to x and y are not the same
+        ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # x and y have different neighbors
         ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed
         ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signed and unsigned integers match
         ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both types hold any 16 bytes

@@ -165,7 +165,7 @@ def test_captures_of_real_clients_agree_with_their_lines() -> None:
     listing = read(CAPTURES)
     lines = list(read_capture(CAPTURES))
     assert listing.count == len(lines) == 6777
-    for entry in (0, 6776, 3000, 2999, 12):  # forwards and backwards
+    for entry in (0, 6776, 3000, 2999, 12):  # seek forwards and backwards
         assert listing.look(entry).data == lines[entry].data
     assert found(listing, "api=ApiVersions version=99") != []
 

@@ -287,7 +287,7 @@ def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # a file where the last folder would be created
+    (out / "inner").write_text("in the way")  # this file prevents the creation of the last folder
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.*: can't be written"):
         plan.apply()

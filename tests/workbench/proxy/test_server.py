@@ -369,7 +369,7 @@ def test_file_on_a_full_disk_ends_with_a_complete_line_or_member(kind: str, open
             for _ in range(10):
                 process.stdin.write(piece)
                 process.stdin.flush()
-                time.sleep(0.6)  # long enough for the lines to be written
+                time.sleep(0.6)  # give the process time to write the lines to the file
         assert process.wait() == 1
     with opened(path, "rb") as lines:
         found = [json.loads(line)["hex"] for line in lines]
