@@ -150,9 +150,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(
-                    field.default_value()
-                )  # the decoder creates this struct, although it is not in the bytes
+                memory += getsizeof(field.default_value())  # absent from the bytes, but the decoder creates it
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:
