@@ -76,7 +76,7 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests that use Spark as thorough, except for the smoke tests."""
+    """Add the marker `thorough` to Spark tests, except for the smoke tests."""
     if "spark" in getattr(item, "fixturenames", ()) and getattr(item, "originalname", "") not in _SMOKE:
         item.add_marker("thorough")
 

@@ -74,7 +74,7 @@ class MessageIndex:
         return name in self._index or name in self._aliases
 
     def is_format(self, name: str) -> bool:
-        """Whether this is the name of a record format."""
+        """Return whether `name` is the name of a record format."""
         return name in self._index and self._index[name][1] == "format"
 
     def __getitem__(self, name: str) -> type[Message]:

@@ -342,10 +342,10 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Replace a batch that loses all its records. Return None if it needs no replacement.
+        """Return the replacement for a batch that loses all its records; None if it needs none.
 
-        An empty batch must keep a producer's last sequence number or the log's last offset. If the format has no empty
-        batches, the last of `records` is kept instead.
+        A batch with a producer's last sequence number or the log's last offset needs one: an empty batch or, if the
+        format has no empty batches, a batch with the last of `records`.
 
         """
         is_last = batch.last_offset + 1 == self.survey.end

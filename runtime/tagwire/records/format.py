@@ -155,7 +155,7 @@ class Format:
 
     @cached_property
     def plans(self) -> Plans:
-        """The native engine's plans for this format."""
+        """The native engine's plans (encoders and decoders) for this format."""
         return Plans(self)
 
     @cached_property

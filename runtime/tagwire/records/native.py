@@ -1,8 +1,9 @@
 """The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
-A `Record` differs from an encoded record. It has offsets and timestamps instead of deltas, Python attributes instead of
-bits, and headers as pairs. `seen` returns a layout with these fields. Otherwise, plans work as for messages. Without
-the native engine, or for a format that it does not support, there are no plans, and the interpreter is used.
+A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record. It has offsets and
+timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. `seen` returns a layout with
+these fields. Otherwise, plans work as for messages. Without the native engine, or for a format that it does not
+support, there are no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +38,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 
 
 class Plans:
-    """The native engine's plans for a format. A plan is None if the engine does not support that part of the format."""
+    """The native engine's plans for the parts of a format. A plan is None if the engine does not support that part."""
 
     header: "Plan | None" = None
     """The plan for everything but the records; for messages, the plan for the whole message."""

@@ -1,8 +1,8 @@
 """Read the records of a batch one at a time, so that even a batch of a million tiny records needs little memory.
 
-The native engine reads them by its plan. Without it, a fast path in Python reads records that have the fields of magic
-2. Neither tracks positions: when they reject a record, the layout interpreter continues at that record and raises the
-exact error.
+The native engine reads them if it supports the format. Without it, a fast path in Python reads records that have the
+fields of magic 2. Neither tracks positions: when they reject a record, the layout interpreter continues at that record
+and raises the exact error.
 """
 
 from collections.abc import Callable, Iterator
