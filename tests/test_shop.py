@@ -28,8 +28,8 @@ from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# First line: id, at (2023-11-14T22:13:20.123Z), state (DONE), total (19.99 in two bytes, level, tag section), and
-# payment: a marker, and one tagged field with tag 1 and six bytes (marker, 0.05 in two bytes, level, tag section).
+# First line of V0: id, at (2023-11-14T22:13:20.123Z), state (DONE), total (19.99 in two bytes, level, tag section).
+# Its payment is a marker and one tagged field: tag 1, six bytes (marker, 0.05 in two bytes, level, tag section).
 # Other lines: the count 2, two structs (sku, no, levels, a grid of floats, tag section), and the message's tag section.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00

@@ -137,8 +137,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), took (-1.5 s),
-    # price (12.34: 0x04d2 after an int32 length), fee (-1 unit in 4 bytes), and stamps (count 1)
+    # In order: digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), and took (-1.5 s).
+    # The fields after took: price (12.34: 0x04d2 after an int32 length), fee (-1 unit in 4 bytes), and stamps (count 1).
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
@@ -163,8 +163,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # nested arrays with int32 counts: numbers (two arrays, with two and no elements), texts (one array of one string),
-    # lines (one array of two structs), and cubes (one array of one array of one bool)
+    # Nested arrays have int32 counts. `numbers` has two arrays (of two and no elements), `texts` one array of a string.
+    # `lines` has one array of two structs, and `cubes` has one array of one array of one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
