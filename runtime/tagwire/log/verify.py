@@ -204,7 +204,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Turn a read function into a check that reports no problems. Invalid files make `read` raise an error."""
+    """Return a check that only calls `read`, which raises an error for an invalid file."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

@@ -1,6 +1,6 @@
 """The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
 
-A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record. It has offsets and
+A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record: it has offsets and
 timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. `seen` returns a layout with
 these fields. Otherwise, plans work as for messages. Without the native engine, or for a format that it does not
 support, there are no plans, and the interpreter is used.
