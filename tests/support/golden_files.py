@@ -96,7 +96,6 @@ def draft_cases(draft: str) -> "Cases":
     """Return a function that makes two cases per version: one with every field set, and one with none.
 
     If the version has optional fields, each struct of the first case also has an unknown optional field.
-
     """
     from independent_encoder import bare_value, encode, full_value, within
 

@@ -68,7 +68,6 @@ def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Wo
 
     `work_of` builds the input outside the measurement. CPU time is meaningful only if the smaller work takes at least a
     millisecond.
-
     """
     small, large = measure(work_of(size)), measure(work_of(FACTOR * size))
     return large <= _BETWEEN * max(small, 1e-3)

@@ -45,7 +45,7 @@ class Redaction:
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """Redact a response frame without its size. `api_key` and `version` are the request's."""
+        """Redact a response frame without its size. `api_key` and `version` are from its request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version

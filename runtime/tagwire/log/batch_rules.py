@@ -130,7 +130,6 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
     """Return the usable entries of a leader epoch checkpoint. In a valid one, start offsets ascend and all are usable.
 
     An entry is dropped if a later epoch starts at the same offset or below it.
-
     """
     found: list[EpochStart] = []
     for start in reversed(starts):
@@ -148,7 +147,6 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
     """Return whether a batch's offsets don't fit in an index (TWL109). Does not decompress the batch.
 
     If they don't, calls `skip` with the LogError, or raises it if `skip` is None.
-
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset
@@ -201,7 +199,6 @@ class Transactions:
 
         The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
         open, it is the offset after the abort marker.
-
         """
         batch = seen.batch
         if seen.marker is None:

@@ -129,7 +129,6 @@ class BatchSummary:
         """Return the (first, last) offsets of a producer's transactions whose abort marker is in the segment `later`.
 
         The first transaction may have begun before that segment.
-
         """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:

@@ -230,7 +230,6 @@ class Pass:
         """Yield the rows of `files` as arrays. Each file is (segment, start offset or None, whether it is the last).
 
         Raises LogError at an invalid batch.
-
         """
         try:
             for segment, first_offset, is_last in files:
@@ -275,7 +274,6 @@ class Pass:
         """Read the rest of a batch in Python, from the first record that the native loop could not read.
 
         Raises LogError if the batch is invalid.
-
         """
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
@@ -311,7 +309,6 @@ class Pass:
         """Skip the batch with the invalid records, or the bytes up to the next batch, at the current position.
 
         Returns the skipped range, and the batch (None for bytes that aren't a batch).
-
         """
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
@@ -387,7 +384,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is the previous batch's; None after bytes that aren't a batch."""
+        """Continue at `position`, after a batch with this last offset, or (None) after bytes that aren't a batch."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

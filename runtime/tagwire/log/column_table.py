@@ -165,7 +165,6 @@ def is_uniform(root: Column, formats: FormatSet) -> bool:
     """Return whether native code can read the headers column, which needs the same key type in all formats.
 
     Also true if `root` has no headers column.
-
     """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format

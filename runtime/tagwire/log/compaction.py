@@ -87,7 +87,6 @@ class LastOffsets:
     """The offsets of the records that are the last with their key, without the keys: 8 bytes per key.
 
     Offsets must be unique in the log.
-
     """
 
     __slots__ = ("_offsets",)
@@ -203,7 +202,6 @@ class Judge:
     """Decides which records to keep. Batches must be passed in log order.
 
     If `tells` is true, each `Verdict` also gives the reason for every record.
-
     """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
@@ -223,7 +221,6 @@ class Judge:
         """Decide which records of the next batch to keep.
 
         Raises CompactionError, or DecodeError if the records can't be read.
-
         """
         format = batch.record_format
         horizon = self._horizon(batch, format)
@@ -346,7 +343,6 @@ class Judge:
 
         A batch with a producer's last sequence number or the log's last offset needs one: an empty batch or, if the
         format has no empty batches, a batch with the last of `records`.
-
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
@@ -387,7 +383,6 @@ def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
     """Tabulate `_reason` for all combinations of fact bits, for formats without a tombstone flag.
 
     Returns the reasons, and a table for `bytes.translate` with 1 (keep) or 0 (remove). A null value means a tombstone.
-
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")

@@ -220,7 +220,6 @@ def _protocol(text: str, registry: "Registry", name: str) -> Any:
 
     Like Kafka's clients, read an unknown newer version as the highest known one. Return the text unchanged if it can't
     be decoded.
-
     """
     from base64 import b64decode
 

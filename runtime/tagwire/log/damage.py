@@ -146,7 +146,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
     """Follow the adjacent batches with ascending offsets from `position`. Return where they break off.
 
     Return None if they reach an offset above `last`, or the end of the file.
-
     """
     while (position := position + batch.size) < len(scan.data):
         try:

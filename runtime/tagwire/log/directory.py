@@ -83,7 +83,6 @@ class LogDirectory:
     """A log folder: one of a broker's `log.dirs`. Raises LogPathError if there is no such folder.
 
     Properties that read a checkpoint raise LogError if the file is invalid.
-
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -82,7 +82,6 @@ class Problems:
         """Return the kept problems.
 
         For each rule with more problems, add a last problem that states how many were left out.
-
         """
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")

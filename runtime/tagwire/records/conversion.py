@@ -144,7 +144,6 @@ class _Conversion:
         """Return builder arguments that preserve attribute bits without a name, and the wrapper's key.
 
         If the target format differs, both are reported as losses instead.
-
         """
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
@@ -219,7 +218,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the batch's last offset, or the last record's if the batch's doesn't fit in the target's field."""
+        """Return the batch's last offset or, if it doesn't fit in the target's field, the last record's offset."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:

@@ -160,7 +160,6 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
     """Return a function that maps a `FieldRow` to its record format: `format`, or else the one that the spec names.
 
     The function returns "" for a field without records.
-
     """
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""

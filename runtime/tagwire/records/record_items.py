@@ -3,7 +3,6 @@
 A record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with varints.
 Most varints take one byte; these are read without a function call. This module does not describe errors: the reader
 stops before an invalid record, and the layout reader then raises the exact error.
-
 """
 
 from collections.abc import Iterable, Iterator

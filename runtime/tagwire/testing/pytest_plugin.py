@@ -37,7 +37,6 @@ def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockP
     """Return a function that starts mock peers on loopback: `make_mock_peer(registry=None, **options)`.
 
     `options` are passed to `MockPeer`.
-
     """
     from tagwire.testing.peer import MockPeer
 

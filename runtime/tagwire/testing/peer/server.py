@@ -77,7 +77,7 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             await writer.wait_closed()
     finally:
         answering.cancel()
-        # `close` could wait forever for a client that doesn't read its answers.
+        # Abort, because `close` could wait forever for a client that doesn't read its answers.
         writer.transport.abort()
         await asyncio.gather(answering, return_exceptions=True)
 
