@@ -65,7 +65,7 @@ PACKAGE = "import tagwire, tagwire_messages"
 
 
 def loaded(before: str, step: str, engine: str = "") -> set[str]:
-    """Return the modules that code `step` loads in a new process, after code `before`. "" is this test run's engine."""
+    """Run `before` and then `step` in a new process. Return the modules that `step` loads."""
     command = [sys.executable, "-I", "-S", "-c", CHILD, os.pathsep.join(FOLDERS), before, step]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": engine} if engine else {})
     return set(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split())

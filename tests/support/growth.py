@@ -64,7 +64,7 @@ def peak_bytes(work: Work) -> int:
 
 
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
-    """Return whether the cost grows linearly or less, roughly, when the input becomes `FACTOR` times as large.
+    """Return whether the cost grows about linearly, or less, when the input becomes `FACTOR` times as large.
 
     `work_of` builds the input outside the measurement. CPU time is meaningful only if the smaller work takes at least a
     millisecond.
