@@ -8,19 +8,22 @@ start of the log. A process reads these headers only once, unless that part of t
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
+from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import pyarrow as pa
+import pyarrow.compute
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
+from tagwire.log.damage import Damage, Found, pieces
 from tagwire.log.errors import placed
 from tagwire.log.scan import Scan
-from tagwire.records import control_record
+from tagwire.records import Record, RecordBatch, control_record
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Location, folder_location
@@ -30,8 +33,22 @@ from tagwire_spark.log_read.replicas import folder_name
 if TYPE_CHECKING:
     from tagwire_spark.log_read.splits import Split
 
+pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
-_HEADER: Final = ("base_offset", "last_offset", "position", "producer_id", "is_transactional", "is_control")
+
+class _Header(NamedTuple):
+    """The columns of batch headers that are needed to follow transactions."""
+
+    base_offset: int
+    last_offset: int
+    position: int
+    producer_id: int
+    is_transactional: bool
+    is_control: bool
+
+
+_SMALL: Final = 1 << 12
+"""Number of bytes up to which Python reads batches faster than the native engine, which returns Arrow arrays."""
 
 
 class Transactions(NamedTuple):
@@ -123,17 +140,17 @@ def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> 
         partition = location and location.partition(location.local)
         permissive = query._replace(permissive=True)  # other tasks report damage, if it is in the requested range
         for _, scan, headers in _headers(partition, min(begun.values()), permissive, None) if partition else ():
-            for row in headers.filter(headers.column("is_control")).to_pylist():
-                producer_id, offset = row["producer_id"], row["base_offset"]
-                if begun.get(producer_id, NO_OFFSET) > offset:
+            for header in headers:
+                producer_id, offset = header.producer_id, header.base_offset
+                if not header.is_control or begun.get(producer_id, NO_OFFSET) > offset:
                     continue
                 del begun[producer_id]
                 with suppress(DecodeError):
                     if offset < indexed_to and any(
-                        control_record(each).type == "abort" for each in scan.batch(row["position"])
+                        control_record(each).type == "abort" for each in scan.batch(header.position)
                     ):
                         raise _unlisted(scan.file, producer_id, offset)
-            if not begun or headers.column("last_offset")[-1].as_py() >= indexed_to:
+            if not begun or headers[-1].last_offset >= indexed_to:
                 return
 
 
@@ -164,12 +181,10 @@ def transactions_of(
             known_to, running = reached.offset, dict(reached.running)
     last, end = None, known_to
     for segment, scan, headers in _headers(partition, known_to, query, reached):
-        is_transactional = headers.column("is_transactional")
-        if is_transactional.true_count:
-            for row in headers.filter(is_transactional).to_pylist():
-                if row["last_offset"] >= known_to:
-                    _follow(row, scan, running, followed, permissive=query.permissive)
-        position, end = headers.column("position")[-1].as_py(), headers.column("last_offset")[-1].as_py() + 1
+        for header in headers:
+            if header.is_transactional and header.last_offset >= known_to:
+                _follow(header, scan, running, followed, permissive=query.permissive)
+        position, end = headers[-1].position, headers[-1].last_offset + 1
         stop = position + scan.size(position)
         last = segment.path.name, position, stop, crc32(scan.data[position:stop])
     if last is not None and has_indexes:
@@ -191,9 +206,10 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
-) -> Iterator[tuple[Segment, Scan, Any]]:
-    """Yield the headers of a partition's whole batches, as Arrow batches, from `offset` or the cached position on.
+) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
+    """Yield the headers of a partition's whole batches from `offset` or the cached position on, as non-empty lists.
 
+    Each list contains the headers of all transactional and control batches, and the last header (possibly twice).
     Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because
     they may be an unfinished batch.
     """
@@ -210,17 +226,35 @@ def _headers(
                 start = segment.position_of(scan, offset) if offset > (segment.base_offset or 0) else 0
             if scan.ends_at(start):
                 continue
-            read = read or Pass(root_column("batch", _HEADER, query.formats), options)
-            read.rows.begin(encodable(scan.file), start, None)
-            for array in chain(read.of_file(scan, None, cut_off=False), (read.rows.take() for _ in (0,))):
-                if len(headers := pa.record_batch(array)):
+            if len(data) - start <= _SMALL:
+                found = [*pieces(scan, start)]
+                skipped = [each for each in found if isinstance(each, Damage)]
+                if headers := [_header(*each) for each in found if isinstance(each, Found)]:
                     yield segment, scan, headers
-            for damage in read.skipped:
+            else:
+                read = read or Pass(root_column("batch", _Header._fields, query.formats), options)
+                read.rows.begin(encodable(scan.file), start, None)
+                for array in chain(read.of_file(scan, None, cut_off=False), (read.rows.take() for _ in (0,))):
+                    if headers := _needed_headers(pa.record_batch(array)):
+                        yield segment, scan, headers
+                skipped, read.skipped = read.skipped, []
+            for damage in skipped:
                 if not query.permissive and not (after is None and scan.ends_at(damage.end)):
                     raise damage.error
-            read.skipped.clear()
     if read is not None:
         _PASSES[query.formats, query.limits] = read
+
+
+def _header(position: int, batch: RecordBatch) -> _Header:
+    offsets = batch.base_offset, batch.last_offset
+    return _Header(*offsets, position, batch.producer_id, batch.is_transactional, batch.is_control)
+
+
+def _needed_headers(batch: Any) -> list[_Header]:
+    """Return the headers of the transactional and control batches in an Arrow batch, and then the last header."""
+    needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
+    parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
+    return [_Header(**each) for part in parts for each in part.to_pylist()]
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
@@ -239,20 +273,26 @@ def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | Non
     return None
 
 
+@lru_cache
+def _marker_type(key: bytes | None, value: bytes | None) -> str:
+    """Return the type of a control record. It is cached, because most markers have the same bytes."""
+    return control_record(Record(0, 0, key, value)).type
+
+
 def _follow(
-    header: dict[str, Any], scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
+    header: _Header, scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
     """Update the open and aborted transactions with a transactional batch or marker. Raises LogError."""
-    if not header["is_control"]:
-        running.setdefault(header["producer_id"], header["base_offset"])
+    if not header.is_control:
+        running.setdefault(header.producer_id, header.base_offset)
         return
     try:
-        for record in scan.batch(header["position"]):
-            marker = control_record(record).type
+        for record in scan.batch(header.position):
+            marker = _marker_type(record.key, record.value)
             if marker in ("abort", "commit"):
-                first = running.pop(header["producer_id"], None)
+                first = running.pop(header.producer_id, None)
                 if marker == "abort" and first is not None:
-                    aborted.add((header["producer_id"], first, record.offset))
+                    aborted.add((header.producer_id, first, record.offset))
     except DecodeError as error:
         if not permissive:
-            raise placed(error, scan.file, "TWL106", header["position"]) from None
+            raise placed(error, scan.file, "TWL106", header.position) from None

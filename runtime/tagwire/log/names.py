@@ -19,6 +19,7 @@ without leading zeros, and the id of the copy. Neither id ends in a digit:
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,6 +33,8 @@ _FILE: Final = re.compile(
 _PARTITION: Final = re.compile(
     rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
+_CACHED: Final = 1 << 12
+"""Number of parsed names to keep. Planning needs each name several times, and many partitions have the same files."""
 
 
 class LogFile(NamedTuple):
@@ -61,7 +64,12 @@ class PartitionName(NamedTuple):
 
 def log_file(path: Path | str) -> LogFile | None:
     """Parse a file name, or the last part of a path. Return None if it isn't the name of a log's file."""
-    match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
+    return _log_file(path if isinstance(path, str) else path.name)
+
+
+@lru_cache(_CACHED)
+def _log_file(text: str) -> LogFile | None:
+    match = _FILE.fullmatch(text)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
     epoch = None if match["epoch"] is None else int(match["epoch"])
@@ -71,7 +79,12 @@ def log_file(path: Path | str) -> LogFile | None:
 
 def partition_name(path: Path) -> PartitionName | None:
     """Parse the name of a folder. Return None if it isn't the name of a partition."""
-    match = _PARTITION.fullmatch(path.name)
+    return _partition_name(path.name)
+
+
+@lru_cache(_CACHED)
+def _partition_name(text: str) -> PartitionName | None:
+    match = _PARTITION.fullmatch(text)
     return match and PartitionName(match["topic"], int(match["partition"]), match["state"] or "", match["id"] or "")
 
 

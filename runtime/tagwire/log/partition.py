@@ -34,7 +34,7 @@ class Partition:
     """A partition folder, or any other folder that contains segments. Raises LogPathError if it can't be read."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
         try:
             with os.scandir(self.path) as found:
                 self._inodes = {each.name: each.inode() for each in found if each.is_file()}
@@ -85,10 +85,16 @@ class Partition:
         return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
-        end = f".{kind}.{state}" if state else f".{kind}"
+        return ((self.path / each, name) for each, name in self._by_kind.get((kind, state), ()))
+
+    @cached_property
+    def _by_kind(self) -> dict[tuple[str, str], list[tuple[str, LogFile]]]:
+        """The names of the log's files in order, each also parsed, by kind and state."""
+        found: dict[tuple[str, str], list[tuple[str, LogFile]]] = {}
         for each in self._names:
-            if each.endswith(end) and (name := log_file(each)) is not None:
-                yield self.path / each, name
+            if (name := log_file(each)) is not None:
+                found.setdefault((name.kind, name.state), []).append((each, name))
+        return found
 
     # ------------------------------------------------------------ segments
 
@@ -227,7 +233,8 @@ class Partition:
 
         Raises LogError for an invalid file.
         """
-        return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
+        found = self._snapshots()
+        return {offset: read_producer_snapshot(self._fetched(self.path / name)) for offset, name in found.items()}
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
@@ -237,21 +244,21 @@ class Partition:
         """
         found = self._snapshots()
         offset = max(found, default=0)
-        return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
+        return offset, read_producer_snapshot(self._fetched(self.path / found[offset])) if found else ()
 
-    def _snapshots(self) -> dict[int, Path]:
-        """Return the paths of the producer snapshots, by offset.
+    def _snapshots(self) -> dict[int, str]:
+        """Return the file names of the producer snapshots, by offset.
 
         Tiered storage names a snapshot after the segment before it, so its offset is the base offset of the next
         segment. The last snapshot is left out, because there is no next segment.
         """
-        found = [*self._named("snapshot")]
+        found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
         bases = sorted({name.base_offset for _, name in self._named("log")}) if has_copies else ()
         behind = dict(pairwise(bases))
         return {
-            behind[name.base_offset] if name.is_copy else name.base_offset: path
-            for path, name in found
+            behind[name.base_offset] if name.is_copy else name.base_offset: file
+            for file, name in found
             if not name.is_copy or name.base_offset in behind
         }
 

@@ -147,9 +147,11 @@ class Segment:
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        stem, _, suffix = self.path.name.partition(".log")
-        path = self.path.with_name(f"{stem}.{kind}{suffix}")
-        return path if is_file(path) else None
+        # Strings are several times faster than `Path.with_name`, for each of many segments.
+        folder, slash, file = str(self.path).rpartition(os.sep)
+        stem, _, suffix = file.partition(".log")
+        path = f"{folder}{slash}{stem}.{kind}{suffix}"
+        return Path(path) if is_file(path) else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
         """Return the last `.index` entry at or below `offset` (by default, the last entry), or None.
