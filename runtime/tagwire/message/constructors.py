@@ -6,6 +6,8 @@ native engine constructs objects from the same table, without these functions.
 
 from __future__ import annotations
 
+from functools import partial
+
 from tagwire.layout.structs import DEFAULT_STRUCT
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
@@ -27,14 +29,25 @@ def parameter_default(row: FieldRow) -> Any:
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
     """Return a function that converts an argument to the attribute's value; None if no conversion is needed."""
     if row.type.startswith("[]"):
-        return _tuple_or_none if _may_be_none(row) else tuple
+        return partial(_elements, row.name, nullable=_may_be_none(row))
     default = parameter_default(row)
     is_placeholder = default is DEFAULT_STRUCT or default is DEFAULT_UUID
     return (lambda value: row.fresh_value() if value is default else value) if is_placeholder else None
 
 
-def _tuple_or_none(elements: Any) -> Any:
-    return None if elements is None else tuple(elements)
+def _elements(name: str, value: Any, *, nullable: bool) -> Any:
+    try:
+        return None if nullable and value is None else tuple(value)
+    except TypeError:
+        _check_iterable(**{name: value})
+        raise
+
+
+def _check_iterable(**arguments: Any) -> None:
+    """Raise a TypeError that names the first argument that is not iterable."""
+    for name, value in arguments.items():
+        if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
+            raise TypeError(f"{name}: expected an iterable, got {value!r:.100}") from None
 
 
 def _may_be_none(row: FieldRow) -> bool:
@@ -44,6 +57,7 @@ def _may_be_none(row: FieldRow) -> bool:
 def constructor_of(cls: type[Struct]) -> Any:
     """Compile the `__init__` of a class that declares fields."""
     scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
+    scope["_check_iterable"] = _check_iterable
     defaults: dict[str, Any] = {}
     parameters, lines = ["self"], []
     rows = [row for row in cls.FIELDS if not row.is_computed]
@@ -60,6 +74,9 @@ def constructor_of(cls: type[Struct]) -> Any:
         defaults["unknown_tags"] = NO_TAGS
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
+    if arrays := ", ".join(_array_argument(row) for row in rows if row.type.startswith("[]")):
+        checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
+        lines = ["    try:\n", *(f"    {line}" for line in lines), checked]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
     # Tracebacks get source lines from the loader of the function's module, so give the module this loader.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
@@ -94,6 +111,10 @@ def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
     if parameter_default(row) is DEFAULT_UUID and not row.required:
         return f"_uuid({name}, {default})"
     return name
+
+
+def _array_argument(row: FieldRow) -> str:
+    return f"{row.name}=() if {row.name} is None else {row.name}" if _may_be_none(row) else f"{row.name}={row.name}"
 
 
 class _Text:

@@ -57,6 +57,15 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
+/* Make the current exception name the argument, if it says that the argument is not iterable. Always return NULL. */
+static TW_RARE PyObject *tw_name_argument(const tw_attribute *a, PyObject *argument)
+{
+    if (PyErr_ExceptionMatches(PyExc_TypeError) && !PySequence_Check(argument) &&
+        PyType_GetSlot(Py_TYPE(argument), Py_tp_iter) == NULL)
+        PyErr_Format(PyExc_TypeError, "%U: expected an iterable, got %.100R", a->name, argument);
+    return NULL;
+}
+
 /* Convert an argument as the class's generated `__init__` does. Return a new reference, or NULL with an exception. */
 static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argument)
 {
@@ -66,8 +75,10 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
             break;
         /* fall through */
     case TW_TAKES_ARRAY:
-        if (!PyTuple_CheckExact(argument))
-            return PySequence_Tuple(argument);
+        if (!PyTuple_CheckExact(argument)) {
+            PyObject *elements = PySequence_Tuple(argument);
+            return TW_LIKELY(elements != NULL) ? elements : tw_name_argument(a, argument);
+        }
         break;
     case TW_TAKES_STRUCT:
         if (argument == a->parameter)
