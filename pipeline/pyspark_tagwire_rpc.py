@@ -17,5 +17,5 @@ def __getattr__(name: str) -> Any:
     try:
         from tagwire_spark.sources.rpc import RpcSource
     except ImportError as error:  # Spark imports this for every source, so it must not fail
-        raise AttributeError(f"module {__name__!r} has no DefaultSource: {error}") from error
+        raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return RpcSource

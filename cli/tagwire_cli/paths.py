@@ -40,10 +40,10 @@ class UnreadableFileError(TagwireError):
         try:
             Path(path).stat()
         except (OSError, ValueError) as found:
-            return cls(f"{path}: can't be read: {getattr(found, 'strerror', None) or found}")
+            return cls(f"{path} can't be read: {getattr(found, 'strerror', None) or found}")
         if wants_folder and not is_folder:
             return cls(f"{path} is a file; give a directory")
-        return cls(f"{path}: can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
+        return cls(f"{path} can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
 
 
 class InputPath(click.Path):
@@ -70,7 +70,7 @@ class InputPath(click.Path):
         if value == "-" and not self.allow_dash:
             if not self.stdin_name or ctx is None:
                 raise UnreadableFileError(
-                    f"{param and param.human_readable_name}: can't be standard input; give a path"
+                    f"{param and param.human_readable_name} can't be read from standard input; give a path"
                 )
             value = self._spooled(ctx)
         try:

@@ -55,4 +55,9 @@ def _compile(path: str, text: str) -> None:
     try:
         compile(text, path, "exec")
     except SyntaxError as error:
-        raise SpecError(f"{path}: {error.msg}", file=path, line=error.lineno or 1, column=error.offset or 1) from error
+        raise SpecError(
+            f"{path}: the generated code is not valid Python: {error.msg}",
+            file=path,
+            line=error.lineno or 1,
+            column=error.offset or 1,
+        ) from error

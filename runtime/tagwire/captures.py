@@ -142,7 +142,7 @@ class CapturedFrame:
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
-            raise CaptureError(f"{self.place}: to decode it, open the capture with a registry")
+            raise CaptureError(f"{self.place} can't be decoded without a registry; open the capture with one")
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:
@@ -169,7 +169,7 @@ def read(
         with Path(path).open("rb") as stream:
             yield from paired(frames_of_stream(stream, str(path), registry, port=port, closes=closes), registry)
     except OSError as error:
-        raise CaptureError(f"{path}: can't be read: {error.strerror or error}") from None
+        raise CaptureError(f"{path} can't be read: {error.strerror or error}") from None
 
 
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
@@ -306,7 +306,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
-    return CaptureError(f"{name}: can't be read after line {number}: {getattr(error, 'strerror', None) or error}")
+    return CaptureError(f"{name} can't be read after line {number}: {getattr(error, 'strerror', None) or error}")
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:

@@ -61,10 +61,10 @@ def login(mechanism: str, user: str, password: str, *, nonce: str | None = None)
     """
     if mechanism == "PLAIN":
         if "\0" in user + password:
-            raise SaslError("PLAIN: a user name or password contains a zero character")
+            raise SaslError("PLAIN: the user name and password must not contain a null character")
         return Login(mechanism, _plain(user, password))
     if mechanism not in MECHANISMS:
-        raise SaslError(f"{mechanism!r} is not a known mechanism; known are {', '.join(MECHANISMS)}")
+        raise SaslError(f"unknown mechanism {mechanism!r}; known mechanisms are {', '.join(MECHANISMS)}")
     name = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
     return Login(mechanism, _scram(mechanism, name, user, password, nonce or token_urlsafe(24)))
 
@@ -78,10 +78,10 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     server_first = yield f"n,,{first}".encode()
     found = _attributes(mechanism, server_first, "r", "s", "i")
     if not found["r"].startswith(nonce) or found["r"] == nonce:
-        raise SaslError(f"{mechanism}: the peer's nonce does not extend the client's")
+        raise SaslError(f"{mechanism}: the peer's nonce does not begin with the client's nonce, or adds nothing to it")
     iterations = int(found["i"]) if found["i"].isascii() and found["i"].isdigit() else 0
     if not 0 < iterations <= _MOST_ITERATIONS:
-        raise SaslError(f"{mechanism}: the iteration count must be 1 to {_MOST_ITERATIONS}")
+        raise SaslError(f"{mechanism}: expected an iteration count from 1 to {_MOST_ITERATIONS}, got {found['i']!r}")
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
     final = f"c=biws,r={found['r']}"
     text = f"{first},{server_first.decode()},{final}".encode()
@@ -92,7 +92,7 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
     expected = hmac.digest(hmac.digest(salted, b"Server Key", digest), text, digest)
     verifier = _from_base64(mechanism, _attributes(mechanism, server_final, "v")["v"])
     if not hmac.compare_digest(verifier, expected):
-        raise SaslError(f"{mechanism}: the peer's signature is wrong, so it does not know the password")
+        raise SaslError(f"{mechanism}: the peer's signature is wrong, so the peer does not know the password")
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
         raise SaslError(f"{mechanism}: the peer rejected the login: {found['e']!r}")
     for name in names:
         if name not in found:
-            raise SaslError(f"{mechanism}: the peer's message has no {name}=")
+            raise SaslError(f"{mechanism}: the attribute {name}= is missing in the peer's message")
     return found
 
 

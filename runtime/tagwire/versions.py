@@ -89,7 +89,9 @@ class Versions:
         if not common:
             return self
         if self.lowest < common.lowest and common.highest < self.highest:
-            raise VersionsError(f"removing {other} from {self} leaves two ranges")
+            raise VersionsError(
+                f"removing versions {other} from {self} leaves two ranges, which Versions can't represent"
+            )
         if self.lowest < common.lowest:
             return Versions(self.lowest, common.lowest - 1)
         return Versions(common.highest + 1, self.highest)

@@ -76,7 +76,9 @@ def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
     for spec in sorted(find_specs(specs), key=lambda each: each.path.stem):
         result = read_data(spec.path.read_bytes(), file=spec.path.name, component=spec.component, options=options)
         if result.message is None:
-            raise SpecError(f"{spec.path}: {result.problems}", file=str(spec.path))
+            raise SpecError(
+                f"{spec.path}: expected the spec of a message; problems: {result.problems}", file=str(spec.path)
+            )
         if result.message.valid_versions:
             yield message_view(result.message, PACKAGE, options, spec.path.relative_to(ROOT).as_posix())
 

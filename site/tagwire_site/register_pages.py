@@ -20,7 +20,9 @@ def registers(folder: Path = FOLDER) -> Iterator[RegisterSpec]:
     for spec in find_specs(folder):
         result = read_data(spec.path.read_bytes(), file=spec.path.name, component=spec.component)
         if result.register is None:
-            raise SpecError(f"{spec.path}: {result.problems}", file=str(spec.path))
+            raise SpecError(
+                f"{spec.path}: expected the spec of a register; problems: {result.problems}", file=str(spec.path)
+            )
         yield result.register
 
 

@@ -55,7 +55,7 @@ def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     done = tagwire_result(*line.format(file=missing, out=tmp_path / "out").split())
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {missing}: can't be read: No such file or directory\n"
+    assert done.stderr == f"tagwire: {missing} can't be read: No such file or directory\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -82,7 +82,7 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "\x1b[" not in run("--color", "never", "explain", HEX).stdout
     assert "\x1b[" in CliRunner().invoke(app, ["explain", HEX], env={"FORCE_COLOR": "1", "NO_COLOR": None}).stdout
     assert run("-C", "inner", "init", "three").exit_code == 0 and (tmp_path / "inner" / "message_specs").is_dir()
-    assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere: can't be read: No such file or directory\n"
+    assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere can't be read: No such file or directory\n"
     assert run("-V").stdout == run("--version").stdout
 
 
@@ -132,7 +132,7 @@ def test_errors_name_standard_input(words: str) -> None:
 
 
 WRONG = """\
-explain nosuch.pcap|2|nosuch.pcap: can't be read: No such file or directory
+explain nosuch.pcap|2|nosuch.pcap can't be read: No such file or directory
 explain 00120003000|1|odd number of hex digits (11)
 explain Metadata|2|give MESSAGE VERSION, such as MetadataRequest 13
 explain --hex {binary}|1|leave out --hex
@@ -154,7 +154,7 @@ explain 00000000000000000000.index|1|an offset index; `tagwire log dump 00000000
 explain --capture seg.log|1|seg.log is not a capture: the input looks like a log segment
 explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not valid JSON; expected a capture
 explain text.txt|1|the input is text, but not bytes in a known form: hex,
-explain cut.pcap|1|the capture is truncated: packet header at byte 24: expected 16 bytes, got 6
+explain cut.pcap|1|the packet header at byte 24 has 16 bytes, but only 6 are left
 explain t.pcap|1|no packet of the network capture contains TCP data
 explain t.pcap --only 9-3|2|the range is reversed; use 3-9
 explain t.pcap --only 0|2|the first frame is 1
@@ -170,7 +170,7 @@ log dump t.pcap|1|t.pcap: network capture, not a log segment; `tagwire explain t
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
 replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests are missing from the capture
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
-spark convert nosuch --output x|2|nosuch: can't be read: No such file or directory
+spark convert nosuch --output x|2|nosuch can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
 decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
 decode --frames request {dump}|1|the input looks like a hex dump

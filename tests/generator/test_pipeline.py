@@ -214,7 +214,7 @@ def test_no_component_that_is_not_safe_in_code(spec_set: SpecSet, name: str) -> 
     folder = spec_set.specs / name
     folder.mkdir()
     (folder / "Foo.json").touch()
-    with pytest.raises(SpecError, match="is not a component name"):
+    with pytest.raises(SpecError, match="is not a valid component name"):
         generate(spec_set)
 
 

@@ -40,8 +40,8 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "error"), [
     (row("req", ASKED) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir must be req, resp or close"),
-    (gzip.compress(row("req", ASKED), mtime=0)[:-9], "a.jsonl: can't be read after line "),
-    (None, "a.jsonl: can't be read: No such file or directory"),
+    (gzip.compress(row("req", ASKED), mtime=0)[:-9], "a.jsonl can't be read after line "),
+    (None, "a.jsonl can't be read: No such file or directory"),
 ])  # fmt: skip
 def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: str) -> None:
     path = tmp_path / "a.jsonl"

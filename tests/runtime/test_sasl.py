@@ -26,12 +26,12 @@ def test_scram() -> None:
 @pytest.mark.parametrize(("received", "text"), [
     ([b"e=unknown-user"], "the peer rejected the login: 'unknown-user'"),
     ([FIRST.replace(b"r=r", b"r=x")], "nonce"),
-    ([FIRST.replace(b"4096", b"9000000000")], "iteration count must be 1 to"),
-    ([FIRST.replace(b"4096", b"-1")], "iteration count must be 1 to"),
+    ([FIRST.replace(b"4096", b"9000000000")], "expected an iteration count from 1 to"),
+    ([FIRST.replace(b"4096", b"-1")], "got '-1'"),
     ([FIRST.replace(b"W22", b"W!2")], "invalid base64"),
-    ([b"\xff"], "has no r="),
+    ([b"\xff"], "the attribute r= is missing"),
     ([FIRST, FINAL.replace(b"6rri", b"7rri")], "the peer's signature is wrong"),
-    ([FIRST, b""], "has no v="),
+    ([FIRST, b""], "the attribute v= is missing"),
 ])  # fmt: skip
 def test_peers_that_lie(received: list[bytes], text: str) -> None:
     steps = login("SCRAM-SHA-256", "user", "pencil", nonce=NONCE)

@@ -98,7 +98,9 @@ def work_of(
         for partition in found:
             target = place(partition, path)
             if target in seen:
-                raise LogPathError(f"{partition.path} and {seen[target]} would both be written to {target}")
+                raise LogPathError(
+                    f"{partition.path} and {seen[target]} would both be written to {target}; give only one of them"
+                )
             seen[target] = partition.path
             if resumes and target.exists():
                 say(f"tagwire: {target}: already exists; skipped", err=True)

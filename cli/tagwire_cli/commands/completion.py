@@ -26,7 +26,7 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     cls = get_completion_class(shell)
     if cls is None:  # this version of click doesn't support the shell
-        raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
+        raise TagwireError(f"the installed version of click does not support completion in {shell}; upgrade click")
     root = ctx.find_root()
     # Always use the command's usual name; this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()

@@ -124,8 +124,9 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
             is_same = False
         if not is_same:
             raise TagwireError(
-                f"its correlation ID is ambiguous: requests of API {api[0]} v{api[1]} and API {rival[0]} v{rival[1]} "
-                "both used it, and their responses have different sensitive fields; redact one connection at a time"
+                f"the response's correlation ID is ambiguous: a request for API {api[0]} v{api[1]} and one for API "
+                f"{rival[0]} v{rival[1]} both have this ID, and their responses have different sensitive fields; "
+                "redact one connection at a time"
             )
     return redacted
 

@@ -102,7 +102,7 @@ def _log_folder(folder: Path) -> Iterator[Detected]:
                 found = True
                 yield Detected("format", f"{path}: log segment", read_bytes(str(path), is_hex=False))
     if not found:
-        raise InputError(f"{folder} is a folder without log segments; give a file, or the folder of a partition.")
+        raise InputError(f"{folder} contains no log segments; give a file or a partition folder.")
 
 
 def _content(title: str, data: bytes, encoding: str | None) -> Detected:

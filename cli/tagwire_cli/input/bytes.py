@@ -77,7 +77,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
         try:
             yield stream
         except OSError as error:
-            raise InputError(f"{file}: can't be read: {error.strerror}") from None
+            raise InputError(f"{file} can't be read: {error.strerror}") from None
 
 
 def are_hex(words: Sequence[str]) -> bool:

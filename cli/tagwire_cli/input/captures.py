@@ -99,9 +99,9 @@ def read_faults(captures: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise TagwireError(f"{path}: can't be read: {error}") from None
+        raise TagwireError(f"{path} can't be read: {error}") from None
     if not isinstance(faults, dict):
-        raise TagwireError(f"{path}: expected a JSON object of digests and strings")
+        raise TagwireError(f"{path}: expected a JSON object that maps each frame's hash to a string")
     return {str(digest): str(text) for digest, text in faults.items()}
 
 

@@ -44,7 +44,7 @@ _DUMP_WIDTH: Final = 16
 _OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
 """What od and hexdump print without options. Parsing it as a dump gives an error that names the right options."""
 _WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
-_SINGLE_BYTES: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
+_SINGLE_BYTES_HINT: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
 _ESCAPED_REST: Final = re.compile(r"[\s,;\"'{}()\[\]\\]*")
 _C_ARRAY: Final = re.compile(r"[^{}=]*=\s*\{([^{}]*)\}.*", re.DOTALL)
@@ -128,7 +128,9 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
         return data
     text = _printable_text(data)
     if text is None:
-        raise InputError(f"{name} input: not text; for bytes, leave out --hex and --input")
+        raise InputError(
+            f"{name} input: expected text, got binary data; to read binary data, leave out --hex and --input"
+        )
     return _PARSERS[name](text)
 
 
@@ -178,7 +180,7 @@ def _dump(text: str) -> bytes:
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
     if _WORDS.match(text):
-        raise InputError(f"dump input: expected bytes, got 16-bit words of unknown byte order; {_SINGLE_BYTES}")
+        raise InputError(f"dump input: expected bytes, got 16-bit words of unknown byte order; {_SINGLE_BYTES_HINT}")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
@@ -194,7 +196,9 @@ def _dump(text: str) -> bytes:
         previous = b""
         if offset != len(data):
             expected = f"{len(data)}, the number of bytes above it"
-            raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}; {_SINGLE_BYTES}")
+            raise InputError(
+                f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
+            )
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
         # xxd ends the bytes with two blanks. Other tools also use two blanks between bytes, but print at most 16 bytes.
         widest = len(line) if match["colon"] else _DUMP_WIDTH

@@ -125,26 +125,29 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
         return lambda frame: frame.api is not None and fits(frame.api[1])
     if term.key == "dir":
         if set(values) - {"request", "response"}:
-            raise FilterError(f"dir={term.value}: expected request or response")
+            raise FilterError(f"dir={term.value}: expected 'request' or 'response'")
         return lambda frame: frame.direction in values
     if term.key == "conn":
         return lambda frame: frame.connection.casefold() in values
     if term.key == "error":
         _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
-    raise FilterError(f"{term.value!r}: only `tagwire browse` searches text; filters are {', '.join(_FRAME_KEYS)}")
+    raise FilterError(
+        f"{term.value!r} is not a filter such as dir=request; only `tagwire browse` can search for text; filters are "
+        f"{', '.join(_FRAME_KEYS)}"
+    )
 
 
 def _check_errors(registry: "Registry", term: Term) -> None:
     """Raise FilterError for an unknown error name. Any number is accepted, because newer brokers have more errors."""
     register = error_register(registry)
     if register is None:
-        raise FilterError("error=: this package defines no error codes")
+        raise FilterError("the filter error= needs error codes, but this package defines none")
     names = {str(each).casefold(): str(each) for each in register}
     for value in term.values:
         if value.casefold() not in ("any", *names) and whole_number(value) is None:
             hint = near(value.upper(), [*names.values()])
-            raise FilterError(f"error={value}: expected any, a number or the name of an error code{hint}")
+            raise FilterError(f"error={value}: expected 'any', a number or the name of an error code{hint}")
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:

@@ -108,7 +108,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
-            raise TagwireError(f"expected a frame, an object with {', '.join(_KEYS)}; got {shown(value)}")
+            raise TagwireError(f"expected a frame (an object with the keys {', '.join(_KEYS)}), got {shown(value)}")
         if "raw" in value:
             return _raw(value["raw"])
         _check_keys(value)

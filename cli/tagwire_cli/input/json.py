@@ -61,8 +61,8 @@ def _decoded(data: bytes, where: str = "") -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
-        raise InputError(f"JSON input: {where}{found} is not UTF-8") from None
+        byte = data[error.start]
+        raise InputError(f"JSON input: {where}byte 0x{byte:02x} at offset {error.start} is not valid UTF-8") from None
 
 
 @contextlib.contextmanager
@@ -76,7 +76,7 @@ def _errors(line: int = 1) -> Generator[None]:
         place = f"line {line + error.lineno - 1}, column {error.colno}"
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
-        raise InputError("JSON input: nested more deeply than any message") from None
+        raise InputError("JSON input: nested too deeply; no message has that many levels") from None
     except ValueError:  # raised for an integer with too many digits
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 

@@ -102,7 +102,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
         raise SettingsError(
-            f"{file}: [tool.tagwire] already exists; add a spec set to it by hand, with specs, package and output",
+            f"{file}: [tool.tagwire] already exists; add the keys specs, package and output to it by hand",
             file=str(file),
         )
     has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}
@@ -120,7 +120,9 @@ def _toml(file: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{file}: can't be changed: {error}", file=str(file)) from error
+        raise SettingsError(
+            f"{file} is not valid TOML, so the project can't be added to it: {error}", file=str(file)
+        ) from error
 
 
 def _render(template: str, view: _View) -> str:

@@ -79,8 +79,11 @@ def plan_next_version(
     partner = _partner(spec, texts)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
-            text = f"{partner.name} has versions {partner.valid_versions}, but {spec.name} has {spec.valid_versions}"
-            raise SpecError(f"{partner.file}: {text}; make them the same first", file=partner.file)
+            raise SpecError(
+                f"{partner.file}: {partner.name} has versions {partner.valid_versions}, but {spec.name} has "
+                f"{spec.valid_versions}; give both the same versions first",
+                file=partner.file,
+            )
         changes.append(_changed(partner, data, version, None, options, is_new=True))
     _check(changes, files, texts, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
@@ -114,8 +117,12 @@ def _message(path: Path, texts: SpecSources) -> MessageSpec:
     spec = next((each for each in texts.specs.values() if each.file == str(path)), None)
     if spec is None:
         shared = any(each.file == str(path) for each in texts.shared.values())
-        remedy = "is a shared struct; edit it, then the structVersions of the specs that import it"
-        raise SpecError(f"{path}: {remedy if shared else 'a register has no versions'}", file=str(path))
+        if not shared:
+            raise SpecError(f"{path}: a register has no versions, so no version can be added", file=str(path))
+        raise SpecError(
+            f"{path} is a shared struct; edit it, and then edit structVersions in the specs that import it",
+            file=str(path),
+        )
     reason = ""
     if spec.format is not None:
         reason = "a record format has no versions; write a new spec instead"
@@ -161,7 +168,9 @@ def _changed(
     after = edit.result()
     root = parse(after, file=data.file).root
     if root is None or plain_tree(root) != wanted:
-        raise SpecError(f"{data.file}: its layout can't be edited; run `tagwire fmt` first", file=data.file)
+        raise SpecError(
+            f"{data.file}: the spec's formatting can't be preserved; run `tagwire fmt` first", file=data.file
+        )
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, beside=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:

@@ -178,7 +178,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
     _move_homeless(comments, form)
     formatted = spec_text(form, comments)
     if _form(formatted, file) != form or _texts(read_comments(formatted)) != _texts(comments):
-        raise SpecError(f"{file}: can't be formatted without losing a comment; move the comment", file=file)
+        raise SpecError(f"{file}: formatting would lose a comment; move the comment to a line of its own", file=file)
     return formatted
 
 

@@ -153,18 +153,18 @@ def read_lock(path: Path) -> Lock:
     except FileNotFoundError:
         raise LockError(f"{path}: no such lock file; run `tagwire lock` to write it", file=str(path)) from None
     except OSError as error:
-        raise LockError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
+        raise LockError(f"{path} can't be read: {error.strerror}", file=str(path)) from error
     except json.JSONDecodeError as error:
         reason = f"{path}: not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
-        raise LockError(f"{path}: the content is not UTF-8 text", file=str(path)) from None
+        raise LockError(f"{path}: expected JSON, got binary data or too many levels", file=str(path)) from None
     except ValueError as error:  # raised for a duplicate key, or for a number with thousands of digits
         raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
-        reason = f"{path}: expected a lock file of format {_FORMAT}"
-        raise LockError(reason if found is None else f"{reason}, got format {found!r}; update tagwire", file=str(path))
+        version = "" if found is None else f", got format {found!r}; update tagwire"
+        raise LockError(f"{path}: expected a lock file of format {_FORMAT}{version}", file=str(path))
     try:
         messages = tuple(map(_message, document["messages"]))
         _refuse_twins(messages)
@@ -172,7 +172,8 @@ def read_lock(path: Path) -> Lock:
         registers = tuple(map(dict, document.get("registers", ())))
         return Lock(messages, options, str(path), registers)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
-        raise LockError(f"{path}: not a lock file written by tagwire: {error!r}", file=str(path)) from None
+        reason = str(error) if isinstance(error, TagwireError) else repr(error)
+        raise LockError(f"{path}: not a lock file written by tagwire: {reason}", file=str(path)) from None
 
 
 def _message(row: Mapping[str, Any]) -> LockedMessage:
@@ -223,8 +224,11 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
     """
     for spec in new.specs.values():
         if spec.format is not None:
-            text = f"{spec.file}: a record format can't be in a lock file, which holds messages"
-            raise LockError(f"{text}; use `tagwire breaking --against REV` for formats", file=spec.file)
+            raise LockError(
+                f"{spec.file}: a lock file can't contain record formats; check them with `tagwire breaking --against "
+                "REV`",
+                file=spec.file,
+            )
     shared = {name: _normal_tree(new.texts[struct.file]) for name, struct in new.shared.items()}
     trees = {
         spec.name: without_imports(_normal_tree(new.texts[spec.file]), spec, shared) for spec in new.specs.values()

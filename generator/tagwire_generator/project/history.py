@@ -116,7 +116,7 @@ def read_history(path: Path) -> History:
             if component != "layouts" or name not in layouts
         }
     except OSError as error:
-        raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
+        raise SpecError(f"{path} can't be read: {error.strerror}", file=str(path)) from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise SpecError(f"{path}: not a history of releases: {error}; import the specs again", file=str(path)) from None
     return History(messages)
@@ -127,7 +127,7 @@ def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHis
     for version, texts in table.items():
         spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
         if not _VERSION.fullmatch(version) or not spans:
-            raise ValueError(f"{version} = {texts!r} does not name the releases of that version")
+            raise ValueError(f"expected a version number and its releases, got {version} = {texts!r}")
         versions[int(version)] = spans
     return MessageHistory(versions)
 

@@ -50,7 +50,7 @@ class LintSettings:
         """Parse the settings from a table. Raises SpecError for an unknown key or an invalid value."""
         for key in table:
             if key not in _KEYS:
-                raise SpecError(f"there is no key {key!r}; {suggestion(key, _KEYS)}")
+                raise SpecError(f"the lint settings have no key {key!r}; {suggestion(key, _KEYS)}")
         for key in ("select", "ignore"):
             value = table.get(key, [])
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):

@@ -111,7 +111,7 @@ class Plan:
                 if change.kind == "stale":
                     self._remove_empty_folders(change.path.parent)
         except OSError as error:
-            raise OutputError(f"{error.filename or self.directory}: can't be written: {error.strerror}") from error
+            raise OutputError(f"{error.filename or self.directory} can't be written: {error.strerror}") from error
 
     def _remove_empty_folders(self, folder: Path) -> None:
         while folder != self.directory and folder.is_dir() and _is_empty(folder):
@@ -191,7 +191,7 @@ def write_all(texts: Mapping[Path, str]) -> None:
         for place, temporary in ready.items():
             temporary.replace(place)
     except OSError as error:
-        raise OutputError(f"{place}: can't be written: {error.strerror}") from None
+        raise OutputError(f"{place} can't be written: {error.strerror}") from None
     finally:
         for temporary in ready.values():
             temporary.unlink(missing_ok=True)
@@ -251,7 +251,7 @@ def _read(path: Path) -> str | None:
     except UnicodeDecodeError:
         return None
     except OSError as error:
-        raise OutputError(f"{path}: can't be read: {error.strerror}") from error
+        raise OutputError(f"{path} can't be read: {error.strerror}") from error
 
 
 def is_generated(text: str) -> bool:

@@ -53,7 +53,7 @@ def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
     try:
         return SpecData(file or str(spec.path), spec.component, spec.path.read_bytes())
     except OSError as error:
-        raise SpecError(f"{file or spec.path}: can't be read: {error.strerror}", file=file or str(spec.path)) from error
+        raise SpecError(f"{file or spec.path} can't be read: {error.strerror}", file=file or str(spec.path)) from error
 
 
 def find_specs(folder: Path) -> list[SpecFile]:
@@ -103,8 +103,8 @@ def _component(parts: tuple[str, ...], place: str) -> str:
     component = "".join(parts)
     if parts and not _COMPONENT.fullmatch(component):
         raise SpecError(
-            f"{place!r}: {component!r} is not a component name, which consists of "
-            "ASCII letters, digits, hyphens and underscores, and is not a Windows device; rename the folder",
+            f"{place!r}: {component!r} is not a valid component name; use ASCII letters, digits, hyphens and "
+            "underscores, but not the name of a Windows device such as NUL; rename the folder",
             file=place,
         )
     return component
@@ -122,7 +122,7 @@ def _named(path: Path) -> Path:
 
 
 def _refuse(error: OSError) -> None:
-    raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from error
+    raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from error
 
 
 def may_be_shared(data: bytes) -> bool:

@@ -37,7 +37,7 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
         raise GitError(f"git can't be run in {folder}: {error.strerror}") from error
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(f"{folder}: {lines[0].removeprefix('fatal: ') if lines else 'git failed'}")
+        raise GitError(f"git failed in {folder}: {lines[0].removeprefix('fatal: ') if lines else 'no reason given'}")
     return done.stdout
 
 
@@ -75,7 +75,7 @@ def copy_staged(folder: Path, target: Path) -> Path:
     """Write a folder's staged files to `target`, and return its path there. Raises GitError outside a work tree."""
     top = _top(folder)
     if top is None:
-        raise GitError(f"{folder}: not in a git work tree, so nothing is staged")
+        raise GitError(f"{folder} is not in a git work tree, so it has no staged files")
     place = folder.resolve().relative_to(top)
     index = _index(top)
     names = run_git(top, "ls-files", "-z", "--", str(place), index=index)

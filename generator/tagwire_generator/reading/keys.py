@@ -59,7 +59,9 @@ def keys_of(
             continue
         attribute = (renamed or {}).get(key, snake_case(key))
         if attribute not in known:
-            raise TypeError(f"spec.schema.json has the key {key} of a {place}, but its model has no {attribute}")
+            raise TypeError(
+                f"spec.schema.json defines the key {key} for a {place}, but no model class has an attribute {attribute}"
+            )
         found[key] = attribute, own.get(key) or _BY_KIND[kind]
     return found
 

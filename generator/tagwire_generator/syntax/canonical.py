@@ -85,7 +85,7 @@ class _Key(NamedTuple):
 def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, what: str) -> dict[str, Any]:
     for name in spec:
         if name not in keys:
-            raise SpecError(f"{scope.path or 'message'}: a {what} has no key {name!r}; it can't be written")
+            raise SpecError(f"{scope.path or 'message'}: a {what} can't have the key {name!r}; remove the key")
     form: dict[str, Any] = {}
     for name, key in keys.items():
         if name not in spec:

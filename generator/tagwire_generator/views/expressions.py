@@ -290,7 +290,7 @@ class Expressions:
 def _words(wire: WireType) -> tuple[str, str]:
     """Return the suffixes of the helper functions for one value and for arrays; by default, those for bytes."""
     if wire.family not in _SIZED and wire.length != INT32.name:
-        raise SchemaError(f"{wire.name}: generated code supports {wire.length} lengths only for strings")
+        raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])
 
 

@@ -317,7 +317,7 @@ def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, 
     """Return `version`, or the message's versions that the option `versions` allows. Raises PipelineError if empty."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
-            raise invalid(f"version: expected a whole number, or a column of them, got {version!r}.")
+            raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")
         if version not in cls.VERSIONS:
             raise _unsupported(cls, version)
         return (version,)

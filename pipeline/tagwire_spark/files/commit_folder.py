@@ -202,4 +202,4 @@ def too_late(job: Job) -> PipelineError:
 def write_failure(root: str, error: OSError) -> PipelineError:
     """Return the error for a failed write to a log folder, with the path and the reason."""
     where = next((name for name in (error.filename2, error.filename) if name), root)
-    return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{where}: can't be written: {error.strerror or error}.")
+    return PipelineError("KAFKA_LOG_WRITE_FAILED", f"{where} can't be written: {error.strerror or error}.")

@@ -264,7 +264,7 @@ class LocalFolder(CommitFolder):
     def _undone_by_another(self, draft: Path) -> PipelineError:
         """Remove the renamed folder of a commit that another process has undone, and return the error to raise."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
-        text = f"{self.root}: can't be written: another process could not put all files of this write in place."
+        text = f"{self.root} can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
@@ -283,9 +283,12 @@ class LocalFolder(CommitFolder):
         try:
             yield
         except OSError as error:
-            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is committed nevertheless. The next "
-            text += f"kafka_log read or write of {self.root} finishes it; check then whether its rows exist before "
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}writing them again.") from None
+            failure = write_failure(self.root, error).text.rstrip(".")
+            raise PipelineError(
+                "KAFKA_LOG_WRITE_FAILED",
+                f"{failure}. The write is committed nevertheless. The next kafka_log read or write of {self.root} "
+                "finishes it. Before you write the rows again, check whether they exist.",
+            ) from None
 
     def _manifest(self, number: int) -> Path:
         return self._found.get(number, self.path / manifest_name(number))
@@ -302,8 +305,11 @@ class LocalFolder(CommitFolder):
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            text = f"{self.root}: the file system has no hard links ({error.strerror}), which commits need"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; write to another file system.") from None
+            raise PipelineError(
+                "KAFKA_LOG_WRITE_FAILED",
+                f"{self.root}: commits need hard links, which this file system does not support ({error.strerror}); "
+                "write to another file system.",
+            ) from None
 
 
 def _move(staged: Path, change: Mapping[str, Any]) -> None:

@@ -187,8 +187,9 @@ class RemoteFolder(CommitFolder):
         try:
             return dict(json.loads(found)) if found is not None else {}
         except (ValueError, TypeError) as error:
-            text = f"{self._shown}/{manifest_name(number)}: not valid JSON, expected a list of the files of a commit"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
+            file = f"{self._shown}/{manifest_name(number)}"
+            text = f"{file}: expected a JSON list of a commit's files, got invalid JSON: {error}."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Put the manifest under its number, if the number is still free."""
@@ -216,7 +217,7 @@ class RemoteFolder(CommitFolder):
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
-            text = f"{self._shown}/{gone[0]}: can't be written: the object was deleted after a task staged it."
+            text = f"{self._shown}/{gone[0]} can't be written: the object was deleted after a task staged it."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
@@ -251,7 +252,7 @@ class RemoteFolder(CommitFolder):
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
-            text = f"{self._shown}: can't be written: another process could not put all files of this write in place."
+            text = f"{self._shown} can't be written: another process could not put all files of this write in place."
             return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         failure: Exception | None = None
         decision: dict[str, Any] = dict(change)

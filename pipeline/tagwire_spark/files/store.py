@@ -99,8 +99,8 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
     for protocol in sorted(known):  # the URL's last part may be a local path, without a protocol
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
-            text = f"{url}: {protocol} caches files, which may be older than their listing"
-            raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
+            text = f"{url}: {protocol} caches files, so tagwire could read outdated content; leave out {protocol}::."
+            raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(text))
 
 
 def has_conditional_puts(system: Any) -> bool:
@@ -129,7 +129,7 @@ def retried(call: Callable[[], _T]) -> _T:
 
 @contextmanager
 def reaching(
-    url: str, options: StorageOptions = NO_OPTIONS, fails: str = "fsspec can't reach it", condition: str = ""
+    url: str, options: StorageOptions = NO_OPTIONS, problem: str = "can't be reached by fsspec", condition: str = ""
 ) -> Generator[None]:
     """Convert all errors of a file system's library to PipelineError, with secrets removed.
 
@@ -144,7 +144,7 @@ def reaching(
         # `fsspec` raises ValueError for an unknown URL scheme.
         is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))
         condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
-        raise PipelineError(condition, options.hidden(f"{url}: {fails}: {reason}.")) from None
+        raise PipelineError(condition, options.hidden(f"{url} {problem}: {reason}.")) from None
 
 
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:

@@ -170,7 +170,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
         raise unreadable(folder, error) from None
     for path in below:
         if not path.is_dir() and not path.is_file():
-            raise LogPathError(f"{path}: neither a file nor a folder; it can't be exported")
+            raise LogPathError(f"{path} can't be exported, because it is neither a file nor a folder")
     yield folder, [path for path in below if path.is_file()]
     for path in below:
         if path.is_dir():

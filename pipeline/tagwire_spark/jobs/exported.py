@@ -103,12 +103,12 @@ class Export(NamedTuple):
             if level == _LEVEL:
                 return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))
         except OSError as error:
-            text = f"{path}: can't be read: {error.strerror}; an export is imported as a whole folder"
+            text = f"{path} can't be read: {error.strerror}; give the whole folder of the export"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             text = f"{path}: not a list of exported files: {type(error).__name__}: {error}"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
-        text = f"{path}: expected level {_LEVEL}, got {level!r}: exported by another version of tagwire"
+        text = f"{path}: expected level {_LEVEL}, got {level!r}; the export is of another version of tagwire"
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
 
 
@@ -147,9 +147,7 @@ def column_names(wanted: Iterable[str] | None) -> list[str]:
             text = f"An export has no column {name}; it has {', '.join(ROWS)}. Topic and partition are always included."
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", text)
     if not names:
-        raise PipelineError(
-            "UNKNOWN_COLUMN_OF_SOURCE", "An export without columns has no records; name at least one column."
-        )
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", "The list of columns is empty; name at least one column.")
     return [name for name in ROWS if name in names]
 
 

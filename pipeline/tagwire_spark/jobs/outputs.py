@@ -88,7 +88,9 @@ def job_output(
     if not is_url(text):
         return Output(local_path(text))
     if not is_remote(text) or isinstance(output, Path):
-        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't hold a URL; give it as a string.")
+        raise PipelineError(
+            "KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't represent a URL; give the URL as a string."
+        )
     work = None if work_folder is None else local_path(str(work_folder))
     return Output(text.rstrip("/"), work, StorageOptions(options or {}))
 
@@ -123,7 +125,7 @@ def _renamed(output: Path) -> Generator[Path]:
             yield folder
             publish(Staged(folder).whole, output)  # replaces the output if it is an empty folder
         except OSError as error:
-            raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
+            raise LogPathError(f"{output} can't be written: {error.strerror}") from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -134,11 +136,11 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
-            text = (
-                f"{url}: a job writes its output to a work folder and then uploads it; set argument `work_folder` to a"
+            raise PipelineError(
+                "KAFKA_LOG_WRITE_FAILED",
+                f"{url}: a job writes its output to a work folder and then uploads it; set argument `work_folder` to a "
+                "folder that the driver and all workers mount.",
             )
-            remedy = "folder that the driver and all workers mount."
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} {remedy}")
         work = Path(tempfile.gettempdir())
     job = begin_upload(url, output.storage)
     folder = work / f".tagwire-{job.id}.output"
@@ -146,7 +148,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
         yield folder
         upload(spark, Staged(folder).whole, job)
     except OSError as error:
-        raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
+        raise LogPathError(f"{folder} can't be written: {error.strerror}") from None
     finally:
         with suppress(PipelineError):  # on an error, the next write removes the staged objects
             abandon(job)
@@ -159,6 +161,6 @@ def attempt(attempts: str | Path) -> Path:
     try:
         made.mkdir()
     except OSError as error:
-        text = f"{attempts}: can't be written by a worker: {error.strerror}; all workers must mount the output"
+        text = f"{attempts} can't be written by a worker: {error.strerror}; all workers must mount the output"
         raise LogPathError(text) from None
     return made

@@ -110,7 +110,7 @@ def _units(query: LogQuery) -> list[_Unit]:
         except TagwireError as error:
             raise refusal(error) from None
         if not found and is_remote(path):
-            text = f"{path}: no log segment found, and no partition folder, such as orders-0."
+            text = f"{path}: found neither a log segment nor a partition folder such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
         units += found
     _check_replicas(units)

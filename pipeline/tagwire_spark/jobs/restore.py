@@ -158,8 +158,8 @@ class _Files:
             self._refuse(f"{where}: {error}")
 
     def _refuse(self, text: str) -> NoReturn:
-        name = self.part.path_of(0)
-        raise PipelineError("MALFORMED_LOG_EXPORT", f"{self.source.name_of(self.exact)} ({name}): {text}.")
+        file, segment = self.source.name_of(self.exact), self.part.path_of(0)
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{file} can't be restored to segment {segment}: {text}.")
 
 
 class _Records:
@@ -214,4 +214,4 @@ def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
                 yield table.select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise PipelineError("MALFORMED_LOG_EXPORT", f"{name}: can't be read: {text}.") from None
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{name} can't be read: {text}.") from None

@@ -132,7 +132,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             raise
         except OSError as error:  # if the disk is full, `error.filename` is often None
             place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
-            text = f"{place}: can't be written by a worker: {error.strerror or error}."
+            text = f"{place} can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)
 

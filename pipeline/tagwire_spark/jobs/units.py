@@ -93,7 +93,9 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         found.append(str(path))
         if isinstance(path, Path) and is_url(found[-1]):
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: a Path can't hold a URL; give it as a string.")
+            raise PipelineError(
+                "KAFKA_LOG_NOT_FOUND", f"{path}: a Path can't represent a URL; give the URL as a string."
+            )
     return found
 
 

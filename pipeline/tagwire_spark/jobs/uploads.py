@@ -68,7 +68,7 @@ def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> st
         attempt.keep([link])
         attempt.end()
     except OSError as error:
-        text = f"{path}: can't be read by a worker: {error.strerror}; all workers must mount the work folder"
+        text = f"{path} can't be read by a worker: {error.strerror}; all workers must mount the work folder"
         raise LogPathError(text) from None
     finally:
         attempt.close()

@@ -48,7 +48,7 @@ def whatif_logs(
     units, sizes = [unit for unit, _ in pairs], [size for _, size in pairs]
     for file, times in Counter(unit.file for unit in units).items():
         if times > 1:
-            raise LogPathError(f"{file}: given {times} times, so it would be counted {times} times; give it once")
+            raise LogPathError(f"{file} was given {times} times, so it would be counted {times} times; give it once")
     work = partial(_measure, how=how, against=against, storage=StorageOptions(storage_options or {}))
     for result in run_units(spark, units, sizes, work):
         _add(found, result)

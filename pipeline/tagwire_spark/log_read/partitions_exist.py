@@ -53,9 +53,12 @@ def _check(option: str, requested: Collection[str], found: Collection[str], quer
     if not missing:
         return
     paths = query.storage.hidden(" and ".join(query.paths))
-    text = f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}"
-    remedy = f"option failOnDataLoss=false reads the partitions that exist{near(missing[0], found) or '.'}"
-    raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}; {remedy}")
+    suggestion = near(missing[0], found) or "."
+    raise PipelineError(
+        "KAFKA_LOG_NOT_FOUND",
+        f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}; "
+        f"to read only the partitions that exist, set option failOnDataLoss=false{suggestion}",
+    )
 
 
 def _listed(found: Collection[str]) -> str:

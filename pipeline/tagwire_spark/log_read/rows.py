@@ -115,8 +115,10 @@ def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineErro
 def check_number(partition: int, where: str) -> None:
     """Raise PipelineError if a partition number doesn't fit in Spark's int column."""
     if partition > _MOST_PARTITIONS:
-        text = f"{where}: partition number {partition} is greater than {_MOST_PARTITIONS}"
-        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename the folder.")
+        raise PipelineError(
+            "MALFORMED_KAFKA_LOG",
+            f"{where}: partition number {partition} is greater than {_MOST_PARTITIONS}; rename the folder.",
+        )
 
 
 class _Rows:

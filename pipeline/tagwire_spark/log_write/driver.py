@@ -114,8 +114,11 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         if batch is None:  # the micro-batch had no tasks
             return
         if batch.number != batchId:
-            text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing was written. Start the query again.")
+            raise PipelineError(
+                "KAFKA_LOG_WRITE_FAILED",
+                f"{self.target.root}: Spark commits micro-batch {batchId}, but its tasks wrote micro-batch "
+                f"{batch.number}; nothing was written. Start the query again.",
+            )
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
             _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
         for left in left_of(self.target.root, self.target.storage):

@@ -37,8 +37,8 @@ def batch_of_stream() -> MicroBatch:
     """Return the micro-batch of the current task. Raises PipelineError if Spark doesn't provide it."""
     query, number, _ = _of_task()
     if not query or not number.isdecimal():
-        text = "Spark provides no micro-batch for this task; write with foreachBatch, and the options batchId "
-        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
+        text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
     # Leave `run` empty, so that a second write counts as a repetition. A query has one sink, so it always is one.
     return MicroBatch(query, int(number))
 

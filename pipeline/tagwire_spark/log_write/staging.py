@@ -225,8 +225,11 @@ class _Log:
         format = format_of(facts.format)
         known = self.formats.setdefault(format.magic, format.name)
         if known != format.name:
-            text = f"Rows of {self.name} use formats {known} and {format.name}, which share magic {format.magic}; "
-            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{text}a log can contain only one.")
+            raise PipelineError(
+                "UNENCODABLE_KAFKA_RECORD",
+                f"Rows of {self.name} use the formats {known} and {format.name}, which both have magic {format.magic}; "
+                "use only one of them in a log.",
+            )
         base = offset if facts.base_offset is None else facts.base_offset
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
@@ -263,8 +266,8 @@ class _Log:
         try:
             batch = self.builder.build() if self.run is None else self.builder.build_run(self.run)
         except EncodeError as error:
-            where = f"in the batch of {self.name} at offset {self.base_offset}"
-            raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
+            text = f"the batch of {self.name} at offset {self.base_offset} can't be encoded: {error}."
+            raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None
         self.segments.append(batch, self.count, self.first_offset)
         self.segments.content += self.content if self.run is not None else content_sum(self.builder.records)
         self.run, self.count, self.content = None, 0, 0

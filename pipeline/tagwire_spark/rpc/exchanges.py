@@ -236,7 +236,7 @@ def captured_frames(
             header = first_bytes(path, state, 4, options)
             file = stack.enter_context(opened_stream(path, state, options, in_sequence=header != _PARQUET))
         except OSError as error:
-            raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
+            raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path} can't be read: {error.strerror}.") from None
         try:
             if header == _PARQUET:
                 for number, row in enumerate(_parquet(path, file), 1):
@@ -265,4 +265,4 @@ def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
                 for batch in opened.iter_batches(_ROWS, row_groups=[number]):
                     yield from batch.to_pylist()
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # e.g. times out of range, invalid UTF-8
-        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None
+        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path} can't be read: {error}.") from None

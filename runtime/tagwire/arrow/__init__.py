@@ -117,7 +117,7 @@ def _version(message: type[Message], version: Any, versions: Iterable[int] | Non
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(
-                f"argument `versions` is only for an array of versions, but version is {version}; leave `versions` out"
+                f"argument `versions` needs an array of versions as `version`, got {version}; leave `versions` out"
             )
         return (version,), None
     return tuple(message.VERSIONS if versions is None else versions), version

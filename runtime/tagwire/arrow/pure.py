@@ -340,6 +340,6 @@ def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int
         tag, data = entry if isinstance(entry, tuple) else entry.values()
         if tag in found:
             name, version = place
-            raise EncodeError(f"has tag {tag} twice", message_name=name, version=version, path=dotted(list(path)))
+            raise EncodeError(f"tag {tag} appears twice", message_name=name, version=version, path=dotted(list(path)))
         found[tag] = data
     return found

@@ -165,7 +165,7 @@ class Selection:
         """Raise SchemaError if a path begins with a field that isn't one of `names`. `owner` is the struct's name."""
         for first, *_ in self.paths or ():
             if first not in names:
-                raise SchemaError(f"{owner} has no field {first!r} here{near(first, names)}")
+                raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")
 
 
 def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:

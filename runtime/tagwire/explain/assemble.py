@@ -103,9 +103,9 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
             digits = match["odd"][:40] if match else ""
             found = f"{digits!r}, an odd number of digits" if digits else repr(line[place : place + 12].split()[0])
             if line.startswith("**", place):
-                expected = "bytes that were shown: --show-sensitive of tagwire explain shows hidden ones"
-                raise AssembleError(number, place + 1, "hidden bytes", expected)
-            raise AssembleError(number, place + 1, found, 'bytes in hex or a "string"; two blanks end them')
+                expected = "the bytes themselves; run `tagwire explain` with --show-sensitive"
+                raise AssembleError(number, place + 1, "hidden bytes (**)", expected)
+            raise AssembleError(number, place + 1, found, 'bytes in hex or a "string", followed by two spaces')
         part = bytes.fromhex(match["hex"]) if match["hex"] else _string_bytes(match["text"], number, place)
         place = match.end()
         times = 1
@@ -114,14 +114,14 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
             place = repeated.end()
         if len(data) + len(part) * times > most:
             raise AssembleError(
-                number, match.start() + 1, f"{times} times {len(part)} bytes", f"at most {_MOST} in all"
+                number, match.start() + 1, f"{times} x {len(part)} bytes", f"at most {_MOST} bytes in total"
             )
         data += part * times
         if line.startswith(("  ", "\t"), place) or _NO_MORE.match(line, place):
             break
         if not line.startswith(" ", place):
             found = repr(line[place : place + 12].split()[0])
-            raise AssembleError(number, place + 1, found, "a blank after the bytes")
+            raise AssembleError(number, place + 1, found, "a space after the bytes")
         place += 1
     return bytes(data), line[place:]
 
@@ -140,7 +140,7 @@ def _start(line: str, number: int, begin: int) -> int:
             number,
             indent + 1,
             f"only the offset {offset[1][:40]!r}",
-            f"bytes after the offset, or bytes from column {begin + 1} on",
+            f"bytes after the offset, or bytes at column {begin + 1} or later",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
         # Two blanks follow an offset. After one blank, as in `00 01 02` at the left margin, the digits are bytes.
@@ -153,4 +153,4 @@ def _string_bytes(literal: str, number: int, place: int) -> bytes:
         text: str = _JSON.decode(literal)
         return text.encode()
     except ValueError:
-        raise AssembleError(number, place + 1, literal[:40], "a string as in JSON, in UTF-8") from None
+        raise AssembleError(number, place + 1, literal[:40], "a JSON string in UTF-8") from None

@@ -77,8 +77,12 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
         stated = getattr(header, path, actual)  # not every package's header class has this field
         if stated != actual:
-            reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
-            raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
+            raise EncodeError(
+                f"the header has {what} {stated}, but the message has {what} {actual}",
+                message_name=message.NAME,
+                version=version,
+                path=f"header.{path}",
+            )
 
 
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:

@@ -218,7 +218,7 @@ def _opened(frame: Any, sized: bool) -> bytes:
     size = int.from_bytes(data[:4], "big", signed=True)
     if len(data) < 4 or size != len(data) - 4:
         found = f"size {size}" if len(data) >= 4 else count(len(data), "byte")
-        expected = f"{max(len(data) - 4, 0)}, the number of bytes after it" if len(data) >= 4 else "a size of 4 bytes"
+        expected = f"{len(data) - 4}, the number of bytes after the size" if len(data) >= 4 else "a size of 4 bytes"
         raise DecodeError(message_name="frame", version=None, path="", offset=0, found=found, expected=expected)
     return data[4:]
 

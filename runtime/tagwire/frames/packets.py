@@ -135,7 +135,9 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
 def _whole(data: bytes, size: int, at: int, what: str) -> bytes:
     """Return `data`, which was read at byte `at`. Raises CaptureError if it has fewer than `size` bytes."""
     if len(data) < size:
-        raise CaptureError(f"the capture is truncated: {what} at byte {at}: expected {size} bytes, got {len(data)}")
+        raise CaptureError(
+            f"the capture is truncated: the {what} at byte {at} has {size} bytes, but only {len(data)} are left"
+        )
     return data
 
 

@@ -73,8 +73,12 @@ def encode_record(message: Message, version: int) -> bytes:
     if message.KIND == "metadata":
         fields = {"frame_version": FRAME_VERSION, "api_key": message.API_KEY, "version": version}
         return encode(_METADATA, fields) + body
-    reason = f"is of kind {message.KIND}, which no log holds; expected coordinator-key, coordinator-value or metadata"
-    raise EncodeError(reason, message_name=message.NAME, version=version, path="")
+    raise EncodeError(
+        f"expected kind coordinator-key, coordinator-value or metadata, got kind {message.KIND}",
+        message_name=message.NAME,
+        version=version,
+        path="",
+    )
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
@@ -117,7 +121,7 @@ def decode_record(registry: Registry, data: Any, log: str, key: Any, options: De
     if getattr(key, "KIND", "") != "coordinator-key" or log != key.COMPONENT:
         from tagwire.text_format import shown
 
-        raise TagwireError(f"key: expected a key of the {log} log, as bytes or message, got {shown(key)}")
+        raise TagwireError(f"key: expected a key message of the {log} log, or its bytes, got {shown(key)}")
     if data is None:
         return Frame(None, None, NO_VERSION)
     return record.value(key)

@@ -71,8 +71,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _header_class(self, name: str) -> Any:
         if name not in self:
             raise UnknownMessageError(
-                f"{self.package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
-                f"messages alone, or add a spec of type header named {name}"
+                f"{self.package} defines no {name}, so it can't read or write frames; encode and decode messages "
+                f"without headers, or add a spec of type header named {name}"
             )
         return self[name]
 

@@ -262,7 +262,9 @@ class _Work:
         assert message.API_KEY is not None, "a response has an API key"
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
-            raise UnsupportedVersionError(message.NAME, version, "the fallback version, which is tried separately")
+            raise UnsupportedVersionError(
+                message.NAME, version, f"only {frame.version}, the version that clients fall back to"
+            )
         return frame.header, frame.message
 
     def as_message(self, message: "type[Message]", version: int) -> Any:

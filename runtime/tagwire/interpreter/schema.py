@@ -147,8 +147,8 @@ def _tagged(tag: Any, field: Any, allow_struct_arrays: bool) -> Item:
         raise SchemaError(f"{item.name}: expected a tag (0 to {TAG_MAX}), got {shown(tag)}")
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested) and not allow_struct_arrays:
         raise SchemaError(
-            f"{item.name} is an array of structs, which the draft does not allow as an optional field; "
-            "pass allow_struct_arrays=True to allow it"
+            f"{item.name}: an optional field can't be an array of structs; to allow such fields, pass "
+            "allow_struct_arrays=True"
         )
     return Item(item.name, item.type, default=item.default, tag=tag)
 
@@ -171,7 +171,7 @@ def _primitive(field: str, name: Any, *, nullable: bool) -> Type:
     wire = wire_type(name) if isinstance(name, str) else None
     if wire is None:
         names = [*WIRE_TYPES]
-        expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"
+        expected = f"{', '.join(names)}, one of these after '[]', a Schema, or a list of one Schema"
         raise SchemaError(f"{field} has type {shown(name)}{near(name, names)}; expected {expected}")
     if nullable and wire.is_fixed:
         raise SchemaError(
@@ -192,10 +192,10 @@ def _own_default(type: Type) -> Any:
 
 def _check_default(item: Item) -> None:
     if isinstance(item.type, Nested) or (isinstance(item.type, Array) and item.default not in ((), None)):
-        raise SchemaError(f"{item.name}: the default of type {item.type} can only be empty")
+        raise SchemaError(f"{item.name}: a struct or array can only have an empty default, got {shown(item.default)}")
     try:
         LayoutWriter(Layout(item.name, None, StructLayout(item.name, ())), ByteCount).value(
             item.type, item.default, ByteCount()
         )
     except EncodeError as fault:
-        raise SchemaError(f"{item.name}: the default does not fit {item.type}: {fault.reason}") from None
+        raise SchemaError(f"{item.name}: the default is not a valid {item.type}: {fault.reason}") from None

@@ -73,8 +73,8 @@ class Array(FrozenData):
     ) -> None:
         if element.minimum < 1:
             raise SchemaError(
-                f"an element of type {element} can take 0 bytes, so an array's length can't be checked against the "
-                "input; add a field to it"
+                f"array elements of type {element} can be encoded in 0 bytes, so a short input could declare any "
+                "number of elements; add a field to the element type"
             )
         self.element = element
         self.length = length

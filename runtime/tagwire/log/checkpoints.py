@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are not a JSON object", "one")
+        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other content", "a JSON object")
     return found
 
 

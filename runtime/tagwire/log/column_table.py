@@ -181,7 +181,7 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
     if level not in LEVELS:
         raise ColumnError(f"level: expected 'record' or 'batch', got {level!r}")
     if isinstance(names, str):
-        raise ColumnError(f"columns is the string {names!r}; expected a list of names: [{names!r}]")
+        raise ColumnError(f"columns: expected a list of names, got the string {names!r}; write [{names!r}]")
     there = {column.name: column for column in _columns(level, formats)}
     wanted = list(there if names is None else names)
     for name in wanted:
@@ -261,7 +261,7 @@ class Payload:
         self.kind: str = getattr(message, "KIND", "")
         self.sources = _SOURCES.get(self.kind, ("value",))
         if not self.kind:
-            raise ColumnError(f"message is {message!r}; expected a message class")
+            raise ColumnError(f"message: expected a message class, got {message!r}")
         if (self.kind in _SOURCES) != (version is None):
             if version is None:
                 raise ColumnError(

@@ -131,9 +131,9 @@ class _Compactor:
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
-                f"{segment.name}: there are more than {self.compaction.max_keys} keys up to offset"
-                f" {batch.last_offset}, and each takes up to 200 bytes; allow more with argument `max_keys`, or"
-                " give the offset up to which the log is already compacted with argument `dirty_from`"
+                f"{segment.name}: there are more than {self.compaction.max_keys} keys up to offset "
+                f"{batch.last_offset}; allow more with argument `max_keys` (a key needs up to 200 bytes of memory), or "
+                "skip the part of the log that is already compacted with argument `dirty_from`"
             )
 
 

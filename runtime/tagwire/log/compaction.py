@@ -264,9 +264,8 @@ class Judge:
     def _reason_for(self, record: Record, *, is_due: bool) -> str:
         if record.key is None and not self.compaction.drop_keyless:
             raise CompactionError(
-                f"the record at offset {record.offset} has no key, which compacted topics don't allow and a"
-                " broker's cleaner removes; remove such records with argument `drop_keyless=True`, or leave the"
-                " log as it is"
+                f"the record at offset {record.offset} has no key, but records of compacted topics must have one; to "
+                "remove records without keys, as a broker does, pass `drop_keyless=True`"
             )
         fact = HAS_NO_KEY if record.key is None else IS_LAST * self.lasts.is_last(record.key, record.offset)
         fact |= HAS_NO_VALUE * (record.value is None)

@@ -79,7 +79,7 @@ class LogLimitError(LogError, LimitError):
 
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
-    text = f"{path}: can't be read{at}: {error.strerror or error}"
+    text = f"{path} can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 

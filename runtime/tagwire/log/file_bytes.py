@@ -101,8 +101,8 @@ class FileBytes:
         if len(data) < size:
             end = start + len(data)
             raise LogReadError(
-                f"{self._path}: the file was truncated while it was read: it had {count(self._size, 'byte')}, and now"
-                f" ends at byte {end} or before; read it again"
+                f"{self._path}: the file was truncated while it was read: it had {count(self._size, 'byte')}, but now "
+                f"has at most {count(end, 'byte')}; read it again"
             )
         return data
 

@@ -63,9 +63,9 @@ class OffsetIndexRule(IndexRule):
         while self.next < len(self.index) and self.index[self.next].position <= seen.position:
             entry = self.index[self.next]
             if entry.position < seen.position:
-                self._refuse(self.next, entry, "no batch begins there")
+                self._refuse(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
-                self._refuse(self.next, entry, f"offset {self.last_offset} is before it")
+                self._refuse(self.next, entry, f"the offset {self.last_offset} comes before this position")
             else:
                 self.open.append((self.next, entry))
             self.next += 1

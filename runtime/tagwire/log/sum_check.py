@@ -109,8 +109,8 @@ class SumCheck:
             raise faults[0]
         if all(faults):
             names = " and ".join(format.name for format in formats)
-            found = f"a batch that could be {names} by its magic, but has the checksum of neither"
-            refuse(self._file, "TWL105", position, found, "one of them")
+            found = f"a batch with the magic of {names}, but with the checksum of none of these formats"
+            refuse(self._file, "TWL105", position, found, "the checksum of one of these formats")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.

@@ -76,8 +76,14 @@ def decode_entry(
         frame = registry.decode_record(record.value, log, limits=limits)
         return Entry(frame.message.NAME, None, frame.message, frame.version)
     if record.key is None:
-        found, expected = "a null key", "the key of a known record"
-        raise DecodeError(message_name="record", version=None, path="key", offset=0, found=found, expected=expected)
+        raise DecodeError(
+            message_name="record",
+            version=None,
+            path="key",
+            offset=0,
+            found="a null key",
+            expected="a key that identifies the type of record",
+        )
     key = registry.decode_record(record.key, log, limits=limits).message
     frame = registry.decode_record(record.value, log, key, limits=limits)
     return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)

@@ -171,7 +171,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 
 def unread(path: Path, error: LogPathError, position: int) -> Problem:
     """Return the problem (TWL100) of a file that can't be read from `position` on."""
-    return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
+    return Problem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
 
 
 def _fault(path: Path, error: LogError | LogPathError) -> Problem:

@@ -42,7 +42,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, is_held = (None, False) if flock is None else _taken(flock, target, path, waits=waits)
     except OSError as error:
-        raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
+        raise LogPathError(f"{target} can't be written: {error.strerror}") from None
     if handle is None:
         yield False
         return
@@ -68,9 +68,10 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
         except BlockingIOError:
             said = os.read(handle, 300).decode("utf-8", "replace")
             os.close(handle)
-            who = said if said.isprintable() and said else "another process"
+            writer = said if said.isprintable() and said else "another process"
             raise LogPathError(
-                f"{target}: {who} is writing it and holds {path}; wait until it has finished, or name another output"
+                f"{target}: {writer} is writing this folder and has locked {path}; wait until it has finished, or "
+                "choose another output"
             ) from None
         except BaseException:
             os.close(handle)
@@ -130,7 +131,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
             on_disk(made)
             publish(made, target)
         except OSError as error:
-            raise LogPathError(f"{target}: can't be written: {error.strerror}") from None
+            raise LogPathError(f"{target} can't be written: {error.strerror}") from None
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
@@ -138,7 +139,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
 def refuse_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
-        raise LogPathError(f"{target}: already exists; nothing is overwritten")
+        raise LogPathError(f"{target}: already exists and is not replaced; choose another output")
 
 
 def refuse_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
@@ -166,7 +167,7 @@ def publish(made: Path, target: Path) -> None:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise
         raise LogPathError(
-            f"{target}: another run has written it in the meantime; nothing is overwritten, and this run's output"
+            f"{target} was written by another run in the meantime; it is not overwritten, and this run's output"
             " is removed"
         ) from None
     on_disk(target.parent)

@@ -55,7 +55,7 @@ else:
 
 
 def _without_fields(self: Struct, **fields: Any) -> None:
-    raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")
+    raise TypeError(f"{type(self).__name__} has no fields; declare fields with `field` and `data_class`")
 
 
 def _default_values(cls: type[Struct]) -> tuple[dict[str, Any], tuple[FieldRow, ...]]:

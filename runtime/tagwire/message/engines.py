@@ -75,7 +75,8 @@ def native_engine() -> ModuleType | None:
     except ImportError as fault:
         if wanted:
             raise EngineError(
-                f"TAGWIRE_ENGINE=native, but this installation has no native engine ({fault}); unset it or use 'python'"
+                f"TAGWIRE_ENGINE=native, but this installation has no native engine ({fault}); unset the variable, or "
+                "set it to 'python'"
             ) from fault
         return None
     return native

@@ -187,8 +187,8 @@ class FieldRow:
         name = self.type.replace("[]", "")
         wire = wire_type(name, self.semantic)
         if wire is None:
-            meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
-            raise SchemaError(f"{name!r}{meant} is not a type; expected {', '.join(WIRE_TYPES)} or a struct")
+            semantic = f" with semantic {self.semantic!r}" if self.semantic else ""
+            raise SchemaError(f"unknown type {name!r}{semantic}; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
         from tagwire.message.enums import EnumType

@@ -73,8 +73,12 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
 def is_lossless_style(style: str, layout: Layout) -> bool:
     """Return whether the style is the lossless one. Raises EncodeError for an unknown style."""
     if style not in STYLES:
-        reason = f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}"
-        raise EncodeError(reason, message_name=layout.name, version=layout.version, path="")
+        raise EncodeError(
+            f"style: expected {' or '.join(map(repr, STYLES))}, got {shown(style)}",
+            message_name=layout.name,
+            version=layout.version,
+            path="",
+        )
     return style == "lossless"
 
 

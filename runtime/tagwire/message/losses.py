@@ -81,8 +81,9 @@ def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> b
     """Encode a message. With `on_loss="error"`, a value that the version would drop raises EncodeError."""
     name = type(message).NAME
     if on_loss not in ("drop", "error"):
-        reason = f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}"
-        raise EncodeError(reason, message_name=name, version=version, path="")
+        raise EncodeError(
+            f"on_loss: expected 'drop' or 'error', got {shown(on_loss)}", message_name=name, version=version, path=""
+        )
     data = message.encode(version)
     lost = losses(message, version) if on_loss == "error" else ()
     if lost:
@@ -110,7 +111,7 @@ def for_version(message: "Message", version: int) -> Projection:
     left = losses(projected, version) if lost else ()
     if left:
         raise EncodeError(
-            "this version can represent neither the value nor a default in its place",
+            "this version can represent neither the field's value nor its default",
             message_name=type(message).NAME,
             version=version,
             path=left[0].path,

@@ -71,7 +71,7 @@ class Register(IntEnum):
             from tagwire.errors import EncodeError
             from tagwire.text_format import got
 
-            raise EncodeError(f"expected an int, got {got(key)}", message_name=cls.__name__, version=None, path="of")
+            raise EncodeError(f"expected an int, got {got(key)}", message_name=cls.__name__, version=None, path="of()")
         try:
             return cls(key)
         except ValueError:

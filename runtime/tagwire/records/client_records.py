@@ -151,10 +151,16 @@ class ProducerRecord(_ClientRecord):
     def _check_tombstone(self) -> None:
         """Raise EncodeError for a null value with `tombstone=False`."""
         if self._tombstone not in (None, False, True):
-            reason = f"expected True, False or None, got {shown(self._tombstone)}"
-            raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
+            raise EncodeError(
+                f"expected True, False or None, got {shown(self._tombstone)}",
+                message_name="ProducerRecord",
+                version=None,
+                path="tombstone",
+            )
         if self.value is None and not self.tombstone:
-            reason = "is False, but the value is null: an old reader would take it for a delete"
+            reason = (
+                "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
+            )
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
 
     def set_header(
@@ -177,13 +183,13 @@ class ProducerRecord(_ClientRecord):
         owned = None if content is None else bytes(content)
         if isinstance(key, str):
             if isinstance(self._headers, IntHeaders):
-                self._refuse(key, "the record has int keys; no format has both")
+                self._refuse(key, "no format has both string and int keys, and the record already has int keys")
             self._headers.add(key, owned)
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
-            self._refuse(key, "a header key is a string or an int32")
+            self._refuse(key, f"expected a string or an int32 as the header key, got {got(key)}")
         if isinstance(self._headers, Headers) and len(self._headers):
-            self._refuse(key, "the record also has string keys; no format has both")
+            self._refuse(key, "no format has both string and int keys, and the record already has string keys")
         found = None if allow_reserved else range_of(unsigned_key(key))
         if found is not None and found.reserved:
             self._refuse(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
@@ -197,7 +203,7 @@ class ProducerRecord(_ClientRecord):
             return value
         with suppress(*DECOMPRESSION_ERRORS):
             return CODECS[codec][0](value)
-        self._refuse(key, f"the codec {codec} of its key can't write {shown(value)}")
+        self._refuse(key, f"the key's codec {codec} can't encode {shown(value)}")
 
     def _refuse(self, key: object, reason: str) -> NoReturn:
         path = f"headers[{shown(key)}]"

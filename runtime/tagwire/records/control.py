@@ -78,7 +78,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
             path="key",
             offset=0,
             found=found,
-            expected="a version and a type, 4 bytes",
+            expected="a version and a type (4 bytes)",
         )
     key_version, number = int.from_bytes(key[:2], "big", signed=True), control_type(record)
     message = None

@@ -69,9 +69,11 @@ class Format:
         """The array of records; None in message set formats."""
         for role in ("base_offset", "attributes"):
             if role not in self.fields:
-                raise SchemaError(f"format {self.name} has no {role}; its fields are {', '.join(items)}")
+                raise SchemaError(
+                    f"the record format {self.name} needs a field for {role}; its fields are {', '.join(items)}"
+                )
         if self.records is None and not {"key", "value"} <= items.keys():
-            raise SchemaError(f"format {self.name} has neither an array of records, nor a key and a value")
+            raise SchemaError(f"the record format {self.name} needs an array of records, or the fields key and value")
         self.bits = {group.name: group for group in self.fields["attributes"].bits}
         """The named attribute bits of a batch or message."""
         self.record_bits = self._record_bits()

@@ -57,8 +57,8 @@ class FormatSet:
                 )
             if each.magic in by_magic:
                 raise FormatError(
-                    f"{by_magic[each.magic].name} and {each.name} both have magic {each.magic}, so a reader can't tell"
-                    " them apart; name one of them"
+                    f"{by_magic[each.magic].name} and {each.name} both have magic {each.magic}, so a reader can't "
+                    "distinguish them; pass only one of them"
                 )
             by_magic[each.magic] = each
         if not only and all(map(_is_findable, self.named)):
@@ -265,5 +265,5 @@ def register(source: "type[RecordFormat] | Layout") -> Format:
     """Register a format of your own under its name. Raises FormatError if the name is already taken."""
     made = Format(source)
     if made.name in RECORD_FORMATS or _formats.get(made.name, made).layout != made.layout:
-        raise FormatError(f"there is a record format {made.name} already; give yours another name")
+        raise FormatError(f"a record format named {made.name} already exists; choose another name")
     return _formats.setdefault(made.name, made)

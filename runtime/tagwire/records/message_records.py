@@ -189,7 +189,7 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
         raise TagwireError(f"{cls.NAME} has no records")
     found = formats_by_row(cls, asked, format)
     if not _names_any(cls, found):
-        raise TagwireError(f"{cls.NAME} v{asked}: the spec does not say which record format is used; pass the format")
+        raise TagwireError(f"{cls.NAME} v{asked}: the spec does not specify the record format; pass the format")
     return found
 
 

@@ -28,8 +28,9 @@ def header_pairs(headers: Any) -> Headerset:
             path = f"headers[{index}]"
             _, _ = found
         return pairs
-    reason = f"{shown(found)} was given; headers are pairs of key and value"
-    raise EncodeError(reason, message_name="record", version=None, path=path)
+    raise EncodeError(
+        f"expected pairs of key and value, got {shown(found)}", message_name="record", version=None, path=path
+    )
 
 
 class Record:

@@ -89,7 +89,10 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
             refuse(format, "tombstone", reason)
         return number
     if record.value is None and record.tombstone is False and not as_read:
-        refuse(format, "tombstone", "is False, but the value is null: an old reader would take it for a delete")
+        reason = (
+            "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
+        )
+        refuse(format, "tombstone", reason)
     return bit.put(number, int(record.is_tombstone))
 
 

@@ -338,7 +338,7 @@ def test_messages_without_a_next_version(project: Path, case: str) -> None:
 def test_a_pair_that_is_not_in_step(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
     result = run("PingRequest", code=1)
-    assert "PingResponse has versions 0-2, but PingRequest has 0-3; make them the same first" in result.stderr
+    assert "PingResponse has versions 0-2, but PingRequest has 0-3; give both the same versions first" in result.stderr
     assert specs(project)[1] == RESPONSE
 
 

@@ -132,7 +132,7 @@ def test_invalid_gzip_and_invalid_errors(tmp_path: Path) -> None:
     path = write(tmp_path, [row()])
     (tmp_path / "sender_faults.json").write_text("[")
     result = run(path)
-    assert result.exit_code == 1 and "sender_faults.json: can't be read" in result.stderr
+    assert result.exit_code == 1 and "sender_faults.json can't be read" in result.stderr
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 def test_missing_file() -> None:
     result = run("LeaveGroupRequest", "0", "nosuch.bin")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "nosuch.bin: can't be read: No such file" in result.stderr
+    assert "nosuch.bin can't be read: No such file" in result.stderr
 
 
 def produce(data: bytes, *, is_framed: bool = True) -> bytes:

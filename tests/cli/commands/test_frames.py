@@ -228,8 +228,8 @@ def test_a_frame_may_not_be_longer_than_a_limit() -> None:
 
 BAD_LINES = [
     ("{", JSON_ERROR + "line 3, column 2: "),
-    (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at offset 13 is not UTF-8"),
-    ("[1]", "line 3: expected a frame, an object with message, version, header, body; got a list of 1"),
+    (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at offset 13 is not valid UTF-8"),
+    ("[1]", "line 3: expected a frame (an object with the keys message, version, header, body), got a list of 1"),
     ("{}", "line 3: the key 'message' is missing"),
     (lines({**FRAME, "mesage": 1}), "line 3: a frame has no key 'mesage'; did you mean 'message'?"),
     (lines({**FRAME, "message": 7}), "line 3: message: expected a name, got 7"),
@@ -294,7 +294,7 @@ def test_missing_files(tmp_path: Path) -> None:
     refused(run("decode", "--frames", "request", str(tmp_path)), "is a directory; give a file", code=2)
     refused(run("encode", "--frames", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
     words = ["decode", "--frames", "response", "--requests", "nosuch.bin"]
-    refused(run(*words), "nosuch.bin: can't be read: No such file", code=2)
+    refused(run(*words), "nosuch.bin can't be read: No such file", code=2)
 
 
 def test_a_response_to_nothing(tmp_path: Path) -> None:

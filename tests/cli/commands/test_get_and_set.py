@@ -156,7 +156,12 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
     (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "'x' is not valid JSON, which type int32 requires"),
-    (("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000), BODY, 2, "nested more deeply than any message"),
+    (
+        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000),
+        BODY,
+        2,
+        "nested too deeply; no message has that many levels",
+    ),
     (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "expected int32"),
     (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
     (("set", "MetadataResponse", "12", "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),

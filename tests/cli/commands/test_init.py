@@ -162,8 +162,8 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
     ("text", "said"),
     [
         ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
-        ("tool = {}\n", "can't be changed"),
-        ("[project\n", "can't be changed"),
+        ("tool = {}\n", "is not valid TOML"),
+        ("[project\n", "is not valid TOML"),
     ],
 )
 def test_settings_that_can_not_be_added_to(folder: Path, text: str, said: str) -> None:

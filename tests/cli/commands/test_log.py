@@ -231,7 +231,7 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (("dump", "missing"), 2, "missing: can't be read: No such file"),
+        (("dump", "missing"), 2, "missing can't be read: No such file"),
         (("dump", "empty"), 1, "no partition found in this folder"),
         (("salvage", "a.log", "--output", "b"), 1, "give the folder of its partition"),
         (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a single segment can't be salvaged"),

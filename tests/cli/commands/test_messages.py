@@ -255,8 +255,8 @@ def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> No
         ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
         ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
         ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),
-        (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not UTF-8"),
-        ("[" * 200_000, "nested more deeply than any message"),
+        (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not valid UTF-8"),
+        ("[" * 200_000, "nested too deeply; no message has that many levels"),
         (f'{{"groupId": {"9" * 10_000}}}', "a number has more digits than any field can hold"),
     ],
 )

@@ -63,7 +63,7 @@ def test_one_format_alone(tmp_path: Path) -> None:
     [
         (
             "kip87,kip82-int",
-            "kip87 and kip82-int both have magic 2, so a reader can't tell them apart; name one of them",
+            "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them",
         ),
         ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
         ("kip87,auto", "there is no record format 'auto'"),

@@ -77,7 +77,7 @@ def test_logs_are_recognized(tmp_path: Path) -> None:
     damaged = run(tmp_path)
     assert damaged.exit_code == 1 and damaged.stdout.count(": log segment\n") == 2, "the other one is shown as well"
     (tmp_path / "none").mkdir()
-    assert "is a folder without log segments" in run(tmp_path / "none").stderr
+    assert "contains no log segments" in run(tmp_path / "none").stderr
 
 
 def test_bytes_that_nothing_reads_completely() -> None:
@@ -118,7 +118,7 @@ def test_hex_after_the_version(words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["nosuch.bin"], "nosuch.bin: can't be read: No such file or directory"),
+        (["nosuch.bin"], "nosuch.bin can't be read: No such file or directory"),
         (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
         (["3"], "give MESSAGE VERSION, such as MetadataRequest 13"),
     ],

@@ -120,7 +120,7 @@ def test_formats_of_the_field_hold_against_themselves(path: Path) -> None:
 def test_lock_file_does_not_contain_formats() -> None:
     data = SpecData("Letters.json", "", (SPECS / "records" / "MessageV0.json").read_bytes())
     texts = SpecReader().read([data], SpecOptions())
-    with pytest.raises(LockError, match=r"a record format can't be in a lock file, which holds messages; .* --against"):
+    with pytest.raises(LockError, match=r"a lock file can't contain record formats; .* --against"):
         updated_lock(None, texts, SpecOptions())
 
 

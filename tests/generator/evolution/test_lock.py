@@ -202,7 +202,7 @@ def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
 NO_LOCKS = {
     "no such lock file; run `tagwire lock` to write it": None,
     "not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
-    "the content is not UTF-8 text": b"\xff",
+    "expected JSON, got binary data or too many levels": b"\xff",
     "expected a lock file of format 1": b"[]",
     "expected a lock file of format 1, got format 2; update tagwire": b'{"tagwire lock": 2}',
     "written by tagwire: KeyError('messages')": b'{"tagwire lock": 1}',
@@ -229,7 +229,7 @@ NO_LOCKS = {
         b'{"name": "\\ud800", "component": "", "current": {"name": "\\ud800", "type": "data"}}]}'
     ),
     "duplicate key 'messages' in an object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
-    "has no key 'bad'": (
+    "can't have the key 'bad'": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
     ),
 }

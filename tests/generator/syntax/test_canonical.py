@@ -187,9 +187,12 @@ def test_fields_are_written_unless_the_message_is_removed() -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        (message(bogus=1), "message: a message has no key 'bogus'"),
-        (message(fields=[field(bogus=1)]), "Bar: a field has no key 'bogus'"),
-        (message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]), "Baz: a struct has no key 'tag'"),
+        (message(bogus=1), "message: a message can't have the key 'bogus'"),
+        (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
+        (
+            message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]),
+            "Baz: a struct can't have the key 'tag'",
+        ),
     ],
 )
 def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:

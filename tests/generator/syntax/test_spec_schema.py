@@ -62,7 +62,10 @@ def test_fmt_can_write_every_key() -> None:
 
 
 def test_key_missing_from_the_model_raises() -> None:
-    with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
+    with pytest.raises(
+        TypeError,
+        match="defines the key validVersions for a message, but no model class has an attribute valid_versions",
+    ):
         keys_of(
             "message",
             [FieldSpec],

@@ -72,10 +72,13 @@ def test_fields_that_are_chosen() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (["group"], "OffsetCommitRequest has no field 'group' here; did you mean 'group_id'?"),
-        (["topics.partition"], "OffsetCommitRequestTopic has no field 'partition' here; did you mean 'partitions'?"),
+        (["group"], "OffsetCommitRequest has no field 'group' in the selected versions; did you mean 'group_id'?"),
+        (
+            ["topics.partition"],
+            "OffsetCommitRequestTopic has no field 'partition' in the selected versions; did you mean 'partitions'?",
+        ),
         (["group_id.x"], "group_id is not a struct, so it has no field 'x'"),
-        (["retention_time_ms"], "OffsetCommitRequest has no field 'retention_time_ms' here"),
+        (["retention_time_ms"], "OffsetCommitRequest has no field 'retention_time_ms' in the selected versions"),
         ("group_id", "fields: expected a list of paths, got the string 'group_id'; write ['group_id']"),
     ],
 )
@@ -125,9 +128,7 @@ def test_unknown_versions() -> None:
 def test_versions_that_may_occur() -> None:
     made = arrow.decode_column(pa.array([DATA]), C, pa.array([8]), versions=[8, 9])
     assert pa.array(made).type == pa.struct(pa.schema(arrow.schema(C, [8, 9])))
-    with pytest.raises(
-        arrow.ColumnError, match="argument `versions` is only for an array of versions, but version is 8"
-    ):
+    with pytest.raises(arrow.ColumnError, match="argument `versions` needs an array of versions as `version`, got 8"):
         arrow.decode_column(pa.array([DATA]), C, 8, versions=[8])
     with pytest.raises(arrow.ColumnError, match="give a version; the columns depend"):
         arrow.schema(C, [])
@@ -245,7 +246,7 @@ def test_unknown_tags_of_maps() -> None:
     assert column(encoded([(1, b"a"), (3, b"")])) == [response(unknown_tags={1: b"a", 3: b""}).encode(4)]
     assert column(encoded([(3, b""), (1, b"a")])) == [response(unknown_tags={1: b"a", 3: b""}).encode(4)]
     for tags, reason in (
-        ([(1, b"a"), (1, b"b")], "unknown_tags: has tag 1 twice"),
+        ([(1, b"a"), (1, b"b")], "unknown_tags: tag 1 appears twice"),
         ([(-1, b"a")], r"2147483647\), got int -1"),
         ([(2**31, b"a")], r"2147483647\), got int 2147483648"),
         ([(1, None)], "expected bytes, got None"),

@@ -67,9 +67,9 @@ def test_unknown_versions(data: str, log: str, key: Any) -> None:
     ("log", "key", "message"),
     [
         ("groups", None, "log: expected group, transaction, share, cluster, remote-log, got 'groups'; did you mean"),
-        ("group", ChairRecord(), "key: expected a key of the group log, as bytes or message, got a ChairRecord"),
-        ("share", SeatKey(), "key: expected a key of the share log, as bytes or message, got a SeatKey"),
-        ("group", 5, "key: expected a key of the group log, as bytes or message, got 5"),
+        ("group", ChairRecord(), "key: expected a key message of the group log, or its bytes, got a ChairRecord"),
+        ("share", SeatKey(), "key: expected a key message of the share log, or its bytes, got a SeatKey"),
+        ("group", 5, "key: expected a key message of the group log, or its bytes, got 5"),
     ],
 )  # fmt: skip
 def test_logs_and_keys_that_do_not_fit(log: str, key: Any, message: str) -> None:
@@ -94,7 +94,9 @@ def test_a_null_value_deletes_what_its_key_names() -> None:
 
 
 def test_records_that_no_log_contains() -> None:
-    with pytest.raises(EncodeError, match="is of kind request, which no log holds"):
+    with pytest.raises(
+        EncodeError, match="expected kind coordinator-key, coordinator-value or metadata, got kind request"
+    ):
         registry.encode_record(PollRequest(), 0)
 
 

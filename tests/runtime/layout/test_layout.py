@@ -61,9 +61,12 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Array(Nested(EMPTY), INT32, nullable=False), "an element of type Empty can take 0 bytes"),
+        (lambda: Array(Nested(EMPTY), INT32, nullable=False), "array elements of type Empty can be encoded in 0 bytes"),
         (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
-        (lambda: OptionalBuffer((), INT32), "optional buffers have lengths of type varint or uvarint, got int32"),
+        (
+            lambda: OptionalBuffer((), INT32),
+            "the length of an optional buffer must have type varint or uvarint, got int32",
+        ),
         (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
         (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),
         (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),

@@ -214,7 +214,7 @@ def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path
         ({"columns": ["ofset"]}, ColumnError, "there is no column 'ofset' with level='record'; did you mean 'offset'"),
         ({"columns": ["key"], "level": "batch"}, ColumnError, "there is no column 'key' with level='batch'"),
         ({"columns": ["key", "key"]}, ColumnError, "'key' is named twice"),
-        ({"columns": "key"}, ColumnError, r"columns is the string 'key'; expected a list of names: \['key'\]"),
+        ({"columns": "key"}, ColumnError, r"columns: expected a list of names, got the string 'key'; write \['key'\]"),
         ({"level": "records"}, ColumnError, "level: expected 'record' or 'batch', got 'records'"),
         ({"errors": "null"}, ColumnError, "errors: expected 'raise' or 'skip', got 'null'"),
         ({"format": "v9"}, FormatError, "there is no record format 'v9'"),

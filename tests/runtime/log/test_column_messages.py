@@ -92,7 +92,7 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"message": "HeartbeatResponse"}, "message is 'HeartbeatResponse'; expected a message class"),
+        ({"message": "HeartbeatResponse"}, "message: expected a message class, got 'HeartbeatResponse'"),
         ({"message": messages.HeartbeatResponse}, "give the version of all values"),
         ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave version out"),
         (

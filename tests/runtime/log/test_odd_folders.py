@@ -167,7 +167,7 @@ def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytes
 
     def failing(self: Any, start: int, size: int) -> bytes:
         if start + size > 4_000_000:
-            raise log.LogPathError(f"{path}: can't be read at byte {start}: Input/output error")
+            raise log.LogPathError(f"{path} can't be read at byte {start}: Input/output error")
         return read(self, start, size)
 
     monkeypatch.setattr(file_bytes.FileBytes, "read", failing)

@@ -72,7 +72,7 @@ def test_second_run_reports_the_running_process(command: str, slow: Any, tmp_pat
     out = tmp_path / "out"
     run = cli("log", command, tmp_path / "in" / "alpha-0", *_COMMANDS[command], "--output", out)
     assert run.returncode == 1
-    assert f"process {slow.pid} on {socket.gethostname()} is writing it" in run.stderr
+    assert f"process {slow.pid} on {socket.gethostname()} is writing this folder" in run.stderr
     assert not (out / "alpha-0").exists()
     slow.communicate("\n")
     assert slow.returncode == 0
@@ -127,7 +127,7 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
             with whole_folder(target) as other:
                 (other / "first").write_bytes(b"1")
 
-    with pytest.raises(log.LogPathError, match="another run has written it"):
+    with pytest.raises(log.LogPathError, match="was written by another run"):
         second()
     assert [each.name for each in target.iterdir()] == ["first"]
     assert [each.name for each in tmp_path.iterdir()] == ["alpha-0"]
@@ -152,7 +152,7 @@ def test_one_of_many_threads_writes(tmp_path: Path) -> None:
     assert len(refused) == 7
     assert records_of(tmp_path / "out") == 500
     # If a process has locked the file, but not written its name yet, the error says "another process".
-    writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing it|already")
+    writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing this folder|already")
     assert all(writing.search(each) for each in refused)
 
 

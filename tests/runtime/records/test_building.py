@@ -155,7 +155,7 @@ def test_custom_format(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = build([Record(1, -1, b"k", None)], "pairs")
     assert batch.encode().hex() == "0000000000000001" "00" "0001" "6b" "ffff"
     assert [record.key for each in read_batches(batch.encode(), "pairs") for record in each] == [b"k"]
-    with pytest.raises(FormatError, match="there is a record format v2 already"):
+    with pytest.raises(FormatError, match="a record format named v2 already exists"):
         register(Layout("v2", None, layout.root))
 
 

@@ -238,12 +238,12 @@ def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool)
 
 
 def test_a_null_value_that_is_no_tombstone_is_refused() -> None:
-    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+    with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         ProducerRecord("t", None, tombstone=False)
     record = ProducerRecord("t", b"v", b"k", tombstone=False)
     record.value = None
     assert not record.is_tombstone
-    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+    with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         record.record()
 
 

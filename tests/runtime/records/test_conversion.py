@@ -248,7 +248,7 @@ def test_timestamps_that_are_too_far_apart(to: str) -> None:
 def test_null_value_without_the_tombstone_flag(format: str, codec: str) -> None:
     """Readers accept a null value without the tombstone flag, but producers must not write it."""
     record = Record(0, 5, b"k", None, tombstone=False)
-    with pytest.raises(EncodeError, match="an old reader would take it for a delete"):
+    with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         build([record], format, compression=codec)
     batch = BatchBuilder(format, compression=codec, as_read=True).extend([record]).build()
     for to in ("kip87", "kip82-int+kip87"):

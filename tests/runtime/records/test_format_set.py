@@ -96,9 +96,9 @@ def test_a_set_is_named_as_a_user_would_write_it() -> None:
 @pytest.mark.parametrize(
     ("lacking", "sentence"),
     [
-        ("base_offset", "format short has no base_offset; its fields are"),
-        ("attributes", "format short has no attributes; its fields are"),
-        ("records", "format short has neither an array of records, nor a key and a value"),
+        ("base_offset", "the record format short needs a field for base_offset; its fields are"),
+        ("attributes", "the record format short needs a field for attributes; its fields are"),
+        ("records", "the record format short needs an array of records, or the fields key and value"),
     ],
 )
 def test_a_layout_that_is_no_record_format(lacking: str, sentence: str) -> None:

@@ -85,7 +85,7 @@ def test_peers_run_while_a_test_does(tmp_path: Path, text: str, passed: int) -> 
 def test_a_test_fails_if_its_peer_had_problems(tmp_path: Path) -> None:
     done = run(tmp_path, BAD)
     assert "1 passed, 1 error" in done.stdout
-    assert "HeartbeatRequest v4: no rule handles this request, and the peer does not offer it" in done.stdout
+    assert "HeartbeatRequest v4: the peer does not offer this request, and no rule handles it" in done.stdout
 
 
 def test_errors_show_lines_of_the_test_alone(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_permissive_mode_in_sql() -> None:
         BEAT.encode(4),
         BEAT.encode(0),
     ]
-    with pytest.raises(PipelineError, match="the rows differ"):
+    with pytest.raises(PipelineError, match="needs the same log and options in all rows"):
         sql._from_record(pa.array([KEY, KEY]), pa.array(["group", "share"]))
 
 

@@ -320,7 +320,10 @@ def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(Path, "hardlink_to", link)
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*has no hard links \(Operation not permitted\)"):
+    with pytest.raises(
+        PipelineError,
+        match=r"KAFKA_LOG_WRITE_FAILED.*hard links, which .* does not support \(Operation not permitted\)",
+    ):
         LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert not list(tmp_path.iterdir())
 
@@ -334,7 +337,7 @@ def blocked(root: Path, overwrite: bool) -> tuple[LogWriter, list[Staged]]:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(("block", "text"), [
-    (lambda root: (root / "w-0").write_text("a file"), "w-0: can't be written: expected a folder, got a file"),
+    (lambda root: (root / "w-0").write_text("a file"), "w-0 can't be written: expected a folder, got a file"),
     (lambda root: (root / "w-0" / f"{1:020}.log").mkdir(parents=True), "written: expected a file, got a folder"),
     (lambda root: rmtree(next(root.glob(".tagwire-*"))), "No such file"),
 ])  # fmt: skip

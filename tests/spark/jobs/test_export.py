@@ -356,7 +356,7 @@ def change_manifest(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path],
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda folder: (folder / "_export.json").unlink(), "imported as a whole folder"),
+    (lambda folder: (folder / "_export.json").unlink(), "give the whole folder"),
     (lambda folder: (folder / "_export.json").write_text("{"), "not a list of exported files"),
     (lambda folder: (folder / "_export.json").write_text("[]"), "not a list of exported files"),
     (change_manifest(lambda facts: facts.update(level=2)), "another version of tagwire"),

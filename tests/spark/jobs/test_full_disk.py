@@ -20,5 +20,5 @@ def test_cause_and_the_place_are_reported(spark: "SparkSession") -> None:
     def work(unit: Any, attempts: str) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(PipelineError, match=r"WRITE_FAILED.*out/attempts: can't be written by a worker: No space left"):
+    with pytest.raises(PipelineError, match=r"WRITE_FAILED.*out/attempts can't be written by a worker: No space left"):
         run_units(spark, [1], [1], partial(work, attempts="out/attempts"))

@@ -96,7 +96,7 @@ def test_nothing_to_read(spark: "SparkSession", tmp_path: Path) -> None:
     for path in (tmp_path / "empty", tmp_path / "gone"):
         with pytest.raises(PipelineError, match=f"KAFKA_LOG_NOT_FOUND.*{path.name}"):
             read_logs(spark, path)
-    with pytest.raises(PipelineError, match="k: a Path can't hold a URL"):
+    with pytest.raises(PipelineError, match="k: a Path can't represent a URL"):
         read_logs(spark, [Path("memory://k")])
     with pytest.raises(PipelineError, match="read_logs does not support patterns in a URL"):
         read_logs(spark, "memory://k/orders-*")

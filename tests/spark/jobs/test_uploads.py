@@ -116,7 +116,7 @@ def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_
 def test_rejected_input(store: Any, broker: Path, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=f"{URL}: .*argument `work_folder`"):
         convert_logs(CLUSTER, broker, URL)
-    with pytest.raises(PipelineError, match="a Path can't hold a URL"):
+    with pytest.raises(PipelineError, match="a Path can't represent a URL"):
         convert_logs(HERE, broker, Path(URL))
     with pytest.raises(PipelineError, match="memory://out: fsspec has no conditional puts for memory://"):
         convert_logs(HERE, broker, "memory://out", work_folder=tmp_path)

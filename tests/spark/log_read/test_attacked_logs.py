@@ -59,7 +59,7 @@ def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Pa
     with staging(Output(output), NO_SPARK) as made:
         (made.whole / "first").write_bytes(b"1")
         with (
-            pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing it"),
+            pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing this folder"),
             staging(Output(output), NO_SPARK),
         ):
             pass

@@ -211,7 +211,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
         raise PermissionError(13, "Permission denied", "x.log")
 
     monkeypatch.setattr(log_stream, "settled_location", fail)
-    why = r"^\[KAFKA_LOG_UNREADABLE\] x.log: can't be read: Permission denied \(errno 13, EACCES\)\."
+    why = r"^\[KAFKA_LOG_UNREADABLE\] x.log can't be read: Permission denied \(errno 13, EACCES\)\."
     with pytest.raises(PipelineError, match=why):
         stream(tmp_path).initialOffset()
 

@@ -111,7 +111,9 @@ def test_two_formats_of_one_magic_byte_in_one_log(tmp_path: Path, before: str, f
     with pytest.raises(PipelineError, match=f"KAFKA_LOG_EXISTS.*the magic byte of {format} for another format"):
         job(tmp_path, first, recordFormat=format)
     rows = table(("u", b"v", before), ("u", b"v", format), schema=columns("topic string, value binary, format string"))
-    with pytest.raises(PipelineError, match=f"Rows of u-0 use formats {before} and {format}, which share magic"):
+    with pytest.raises(
+        PipelineError, match=f"Rows of u-0 use the formats {before} and {format}, which both have magic"
+    ):
         job(tmp_path, rows)
 
 
@@ -447,5 +449,7 @@ def test_null_without_the_tombstone_flag(tmp_path: Path, format: str) -> None:
     records = [record for batch in log.read(tmp_path / "t-0", format=format) for record in batch]
     assert [(each.value, each.is_tombstone) for each in records] == values
     new = table(("t", None, False), schema=columns("topic string, value binary, tombstone boolean"))
-    with pytest.raises(PipelineError, match=r"UNENCODABLE_KAFKA_RECORD.*an old reader would take it for a delete"):
+    with pytest.raises(
+        PipelineError, match=r"UNENCODABLE_KAFKA_RECORD.*older readers would treat the record as a tombstone"
+    ):
         job(tmp_path / "new", new, recordFormat=format)

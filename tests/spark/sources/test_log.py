@@ -285,7 +285,7 @@ def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("scheme", ["foo", "s3x"])
 def test_file_systems_that_do_not_exist(spark: "SparkSession", scheme: str) -> None:
-    with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x: fsspec can't reach it"):
+    with pytest.raises(PySparkException, match=rf"\[KAFKA_LOG_NOT_FOUND\] {scheme}://x can't be reached by fsspec"):
         load(spark, f"{scheme}://x").count()
 
 

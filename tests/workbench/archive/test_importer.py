@@ -200,7 +200,7 @@ def test_a_directory_may_hold_several_components(tmp_path: Path) -> None:
 
 def test_caller_may_specify_the_component(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": spec()}, "specs.jar")
-    with pytest.raises(SpecError, match="unknown component"):
+    with pytest.raises(SpecError, match="the path names none of the components"):
         read_release(source)
     assert read_release(source, component="tiered-storage").components == {"tiered-storage": 1}
     with pytest.raises(SpecError, match=r"component '\.\./x' must be lower-case"):
@@ -439,7 +439,7 @@ def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": spec()})
     (tmp_path / "specs").write_text("")
-    with pytest.raises(TagwireError, match=r"FooData\.json: can't be written"):
+    with pytest.raises(TagwireError, match=r"FooData\.json can't be written"):
         import_release([source], tmp_path / "specs")
 
 

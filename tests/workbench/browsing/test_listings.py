@@ -103,8 +103,8 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
         ("api=", "api= needs a value"),
         ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
         ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
-        ("dir=up", "dir=up: expected request or response"),
-        ("is=odd", "is=odd: expected error"),
+        ("dir=up", "dir=up: expected 'request' or 'response'"),
+        ("is=odd", "is=odd: expected 'error'"),
         ('"a', "invalid filter '\"a': no closing quotation"),
     ],
 )

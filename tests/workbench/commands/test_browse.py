@@ -37,7 +37,7 @@ def test_other_commands_are_suggested_without_a_terminal(path: Path, instead: st
 
 def test_missing_file() -> None:
     done = tagwire_result("browse", "nothing.jsonl")
-    assert (done.exit_code, "nothing.jsonl: can't be read" in done.stderr) == (2, True)
+    assert (done.exit_code, "nothing.jsonl can't be read" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

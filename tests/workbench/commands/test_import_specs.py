@@ -39,7 +39,7 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/PingRequest.json").write_text(json.dumps(SPEC))
     result = run(tmp_path / "mine", "--output", tmp_path / "specs")
-    assert result.exit_code == 1 and "specify it with --component" in result.stderr
+    assert result.exit_code == 1 and "specify one with --component" in result.stderr
     assert not (tmp_path / "specs").exists()
     assert run(tmp_path / "mine", "--component", "pings", "--output", tmp_path / "specs").exit_code == 0
     assert (tmp_path / "specs/pings/PingRequest.json").is_file()

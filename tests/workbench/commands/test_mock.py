@@ -88,8 +88,8 @@ def test_problems_are_errors(script: Path, ending: signal.Signals) -> None:
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (1, "")
     assert err.splitlines() == [
-        "tagwire: connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
-        "offered versions are 0-3, known versions are 0-4",
+        "tagwire: connection 1, request 1, byte 0: HeartbeatRequest v4: version 4 is not offered; "
+        "the peer offers 0-3 and knows 0-4",
         "tagwire: there was 1 problem",
     ]
 

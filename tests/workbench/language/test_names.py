@@ -131,7 +131,7 @@ def test_an_imported_struct_is_renamed_in_its_own_spec() -> None:
         '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ], "fields": [ { "name": "A", "type": "Point" } ] }'
     )
     assert lines(text, [span.start for span in references(text, text.rindex("Point"))]) == [1, 1]
-    with pytest.raises(SpecError, match="Point is defined in a separate spec"):
+    with pytest.raises(SpecError, match="Point can't be renamed, because it is defined in a spec outside"):
         rename_edits(text, text.rindex("Point"), "Dot", read, file="Foo.json")
 
 

@@ -125,7 +125,7 @@ def test_file_that_is_not_json(client: Editor, root: Path) -> None:
     uri = client.open(root / "specs" / "geometry" / "Point.json")
     client.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
     refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
-    assert "Line.json: the spec is not a JSON object" in refused["message"]
+    assert "Line.json is not a JSON object" in refused["message"]
 
 
 def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:

@@ -55,7 +55,9 @@ def _read(path: Path) -> Any:
     try:
         document = parse(path.read_text(encoding="utf-8"), file=str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: can't be read, so its `about` texts can't be kept: {error}", file=str(path)) from None
+        raise SpecError(
+            f"{path} can't be read, so the descriptions in its `about` keys would be lost: {error}", file=str(path)
+        ) from None
     if document.root is None or any(problem.severity == "error" for problem in document.problems):
         raise spec_error(document.problems)
     return plain_tree(document.root)

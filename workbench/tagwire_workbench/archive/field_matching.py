@@ -38,8 +38,8 @@ class FieldPairing:
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
                 raise SpecError(
-                    f"{self.name}: {older.name}.{theirs.json_name} has the position of {known} in one version, but "
-                    f"that of {ours.json_name} in another; it must match one field in all versions"
+                    f"{self.name}: the older field {older.name}.{theirs.json_name} has the same position as {known} in "
+                    f"one version, but as {ours.json_name} in another; it must match the same field in all versions"
                 )
             inner, outer = _struct(ours.type), _struct(theirs.type)
             if inner is not None and outer is not None:
@@ -64,8 +64,8 @@ class FieldPairing:
             if field["name"] not in found and same is not None:
                 if same["type"] != field["type"]:
                     raise SpecError(
-                        f"{self.name}: {field['name']} is {field['type']} in versions that only the older release "
-                        f"supports, but {same['type']} in the newer spec; rename one of them"
+                        f"{self.name}: the field {field['name']} has type {field['type']} in the older release and "
+                        f"{same['type']} in the newer one; rename one of the two fields"
                     )
                 found[field["name"]] = field["name"]
         return found

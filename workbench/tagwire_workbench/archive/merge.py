@@ -39,7 +39,9 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     if not ours:  # the API was removed, so the newer spec has no versions
         return normal_form({**older, "name": newer["name"]})
     if "versionsWithOptional" in newer or "versionsWithOptional" in older:
-        raise SpecError(f"{newer['name']}: releases in the draft dialect (versionsWithOptional) can't be merged")
+        raise SpecError(
+            f"{newer['name']}: specs in the draft dialect (with the key versionsWithOptional) can't be merged"
+        )
     spec = _Merge(newer, older, ours, added).spec()
     try:
         message_of(spec)
@@ -262,5 +264,8 @@ def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str
     versions = Versions(min(inside), max(inside))
     lacking = [version for version in versions if version in outside]
     if lacking:
-        raise SpecError(f"{where}: merging gives {versions} without {lacking}, but a spec can only state one range")
+        raise SpecError(
+            f"{where}: the merged versions {versions} would have to leave out {lacking}, but a spec needs one range "
+            "without gaps"
+        )
     return versions

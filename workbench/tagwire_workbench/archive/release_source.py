@@ -67,7 +67,7 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
     for path, origin, data in _files(source) if source.is_dir() else _entries(source):
         total += len(data)
         if total > TOTAL_BYTES:
-            raise SpecError(f"{source}: its specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
+            raise SpecError(f"{source}: the specs have more than {TOTAL_BYTES} bytes in total", file=str(source))
         yield SpecText(origin, path.stem, component or _component_of(path, source), _decoded(data, origin))
 
 
@@ -86,7 +86,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str, bytes]]:
             with path.open("rb") as file:
                 data = file.read(SPEC_BYTES + 1)
         except OSError as error:
-            raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
+            raise SpecError(f"{path} can't be read: {error.strerror}", file=str(path)) from None
         yield path, str(path), _bounded(data, str(path))
 
 
@@ -146,6 +146,6 @@ def _component_of(path: Path, source: Path) -> str:
         if artifact in COMPONENTS:
             return COMPONENTS[artifact]
     raise SpecError(
-        f"{source}: unknown component; its path has none of {', '.join(COMPONENTS)}; specify it with --component",
+        f"{source}: the path names none of the components {', '.join(COMPONENTS)}; specify one with --component",
         file=str(source),
     )

@@ -224,7 +224,7 @@ class BatchListing(Listing):
         if term.value == "error":
             return self.is_faulty
         if term.value not in names:
-            raise FilterError(f"is={term.value}: expected error, {', '.join(names)}")
+            raise FilterError(f"is={term.value}: expected one of error, {', '.join(names)}")
 
         def test(entry: int) -> bool:
             try:

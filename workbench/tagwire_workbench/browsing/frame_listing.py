@@ -223,11 +223,11 @@ def _is_in(values: list[str], texts: list[str], number: int, *, whole: bool = Fa
 def _direction(term: Term, value: str) -> int:
     found = _DIRECTIONS.get(value.casefold())
     if found is None:
-        raise FilterError(f"{term.key}={value}: expected request or response")
+        raise FilterError(f"{term.key}={value}: expected 'request' or 'response'")
     return found
 
 
 def _property(term: Term, is_faulty: Test) -> Test:
     if term.value != "error":
-        raise FilterError(f"is={term.value}: expected error")
+        raise FilterError(f"is={term.value}: expected 'error'")
     return is_faulty

@@ -114,7 +114,7 @@ class _Unpacking:
                 return self._decoder.decompress(data, _CHUNK), data
             except zlib.error as error:
                 if len(data) < 2:
-                    raise InputError(f"{self._path}: can't be decompressed after byte {self.packed}: {error}") from None
+                    raise InputError(f"{self._path} can't be decompressed after byte {self.packed}: {error}") from None
             self._decoder, data = before, data[: len(data) // 2]
 
 
@@ -188,14 +188,14 @@ def _opened(path: Path) -> FileIO:
     try:
         return FileIO(path)
     except OSError as error:
-        raise InputError(f"{path}: can't be read: {error.strerror}") from None
+        raise InputError(f"{path} can't be read: {error.strerror}") from None
 
 
 def _read(file: FileIO, path: Path, size: int, start: int) -> bytes:
     try:
         return pread(file, size, start)
     except OSError as error:
-        raise InputError(f"{path}: can't be read: {error.strerror}") from None
+        raise InputError(f"{path} can't be read: {error.strerror}") from None
 
 
 def _refuse_cut(file: FileIO, path: Path, place: int) -> None:

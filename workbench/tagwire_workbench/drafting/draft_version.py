@@ -141,7 +141,7 @@ def plan_drafts(
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
-        raise SpecError(f"{folder}: the new versions would replace all others; specify another folder for them")
+        raise SpecError(f"{folder}: the drafts would replace all existing versions; choose another output folder")
     sources = _sources(folder, options)
     cuts = _cuts(sources)
     drafts: list[Draft] = []
@@ -162,7 +162,7 @@ def plan_drafts(
 def _is_in_place(folder: Path, place: Path) -> bool:
     source, target = folder.resolve(), place.resolve()
     if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
-        raise SpecError(f"{place}: inside {folder} or above it; give a separate folder")
+        raise SpecError(f"{place} overlaps {folder}; choose an output folder that is neither inside nor above it")
     return source == target
 
 
@@ -170,8 +170,8 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     """Raise SpecError if the drafts would overwrite or drop parts of existing files, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
-        text = "already exists with other content; remove it, or specify another folder"
-        raise SpecError(f"{there[0]}: {text}", file=str(there[0]))
+        text = f"{there[0]} already exists with other content; remove the file, or choose another output folder"
+        raise SpecError(text, file=str(there[0]))
     reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
     written = [SpecData(str(path), components[path], text.encode()) for path, text in plan.changed.items()]
@@ -184,8 +184,8 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
     if gone:
         raise SpecError(
-            f"{gone[0].source}: writing the draft here would remove {', '.join(gone[0].gone)}; specify another "
-            "folder with --output"
+            f"{gone[0].source}: writing the draft here would remove {', '.join(gone[0].gone)}; choose another folder "
+            "with --output"
         )
 
 
@@ -200,7 +200,10 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
         problems += result.problems
         if result.message is not None:
             if result.message.imports or result.message.kind == "struct":
-                raise SpecError(f"{path}: the draft dialect has no shared structs; use commonStructs", file=data.file)
+                raise SpecError(
+                    f"{path}: the draft dialect does not support shared structs; define the structs in commonStructs",
+                    file=data.file,
+                )
             root = parse(data.data.decode(), file=data.file).root
             assert root is not None, "the reader accepted it"
             sources.append(_Source(path, normal_form(plain_tree(root)), result.message.summary()))
@@ -223,12 +226,14 @@ def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
         request = requests[_key(response)]
         names = f"{request.path}: {request.summary.name} and {response.summary.name}"
         if request.versions != response.versions:
-            text = f"have versions {request.versions} and {response.versions}; make them the same first"
-            raise SpecError(f"{names} {text}", file=str(request.path))
+            text = (
+                f"{names} have versions {request.versions} and {response.versions}; give both the same versions first"
+            )
+            raise SpecError(text, file=str(request.path))
         end = min(first_flexible(request.spec), first_flexible(response.spec))
         if end <= HIGHEST and is_draft(request.spec) != is_draft(response.spec):
-            text = "are in different dialects, and one is flexible; write both in the same dialect first"
-            raise SpecError(f"{names} {text}", file=str(request.path))
+            text = f"{names} are in different dialects, and one is flexible; write both in the same dialect first"
+            raise SpecError(text, file=str(request.path))
         cuts[request.summary.name] = cuts[response.summary.name] = end
     return cuts
 
@@ -314,7 +319,7 @@ def _plan(drafts: Sequence[Draft]) -> DraftPlan:
     try:
         present = [path for folder in sorted({path.parent for path in texts}) for path in sorted(folder.glob("*.json"))]
     except OSError as error:
-        raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from None
+        raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from None
     known = {*texts, *(draft.source for draft in drafts)}
     changed = {path: text for path, text in texts.items() if not has_text(path, text)}
     return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))

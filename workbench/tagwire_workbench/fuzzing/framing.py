@@ -85,8 +85,10 @@ class Framing:
         if self.frames and self.kind not in _KINDS:
             raise FramingError(f"a {self.kind} has no header; leave out `frames`, or choose a request or response")
         if not self._names_itself and (message is None or version is None):
-            what = "message" if message is None else f"version of {message.NAME}"
-            raise FramingError(f"inputs without a prefix do not identify the {what}; give it, or use prefix='key'")
+            missing = "message" if message is None else f"version of {message.NAME}"
+            raise FramingError(
+                f"inputs without a prefix do not identify the {missing}; pass the {missing}, or use prefix='key'"
+            )
         if self.prefix == "key" and message is None and self.kind not in _KINDS:
             raise FramingError("an API key alone does not identify the message; give a kind, request or response")
         if self.prefix == "key" and message is not None and message.API_KEY is None:

@@ -61,19 +61,22 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     would break a rule.
     """
     if parse(text, file=file).root is None:
-        raise SpecError(f"{file}: the spec is not a JSON object, so not all uses of a name can be found", file=file)
+        raise SpecError(f"{file} is not a JSON object, so the name can't be replaced everywhere", file=file)
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:
         raise SpecError(
-            f"{struct.text} is defined in a separate spec that belongs to no spec set of this project", file=file
+            f"{struct.text} can't be renamed, because it is defined in a spec outside this project's spec sets",
+            file=file,
         )
     if struct is not None:
         places = names.struct_positions(struct.text)
     elif field is not None:
         places = names.field_positions(field)
     else:
-        raise SpecError("only structs and fields can be renamed: put the cursor on the name of one", file=file)
+        raise SpecError(
+            "only structs and fields can be renamed; put the cursor on the name of a struct or field", file=file
+        )
     edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
     broken = newly_broken(read(text).problems, read(applied(text, edits)).problems)
     if broken is not None:

@@ -75,8 +75,8 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
     edits: dict[Path, list[Edit]] = {}
     for file, places in found.places.items():
         if parse(specs.text(file), file=str(file)).root is None:
-            reason = "the spec is not a JSON object, so not all uses of a name can be found"
-            raise SpecError(f"{file}: {reason}", file=str(file))
+            text = f"{file} is not a JSON object, so the name can't be replaced everywhere"
+            raise SpecError(text, file=str(file))
         edits[file] = [Edit(place.span, written) for place in places]
     renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})
     declared = next(iter(found.places))

@@ -23,7 +23,7 @@ from tagwire_workbench.mocking.request_path import RequestPath
 from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found
 
 _RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
-_QUOTE: Final = "; quote what YAML reads as something else"
+_QUOTE_HINT: Final = "; if the value is a string, put it in quotes"
 
 
 class ScriptValueError(TagwireError):
@@ -94,7 +94,8 @@ def as_bytes(value: Any) -> bytes:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
         raise ScriptValueError(
-            f"expected base64, got {shown(value)}; write {{$text: ...}} or {{$hex: ...}} for bytes"
+            f"expected bytes in base64, got {shown(value)}; to give bytes otherwise, use {{$text: ...}} or "
+            f"{{$hex: ...}}"
         ) from None
 
 
@@ -108,7 +109,7 @@ def _base64(data: bytes) -> str:
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
-        raise ScriptValueError(f"expected host or port, got {shown(part)}")
+        raise ScriptValueError(f"expected the string host or port, got {shown(part)}")
     return Later(lambda scene: getattr(scene.request.address, part))
 
 
@@ -182,7 +183,7 @@ def _plain(value: Any, setting: Setting) -> bytes | None:
         return value.encode()
     form = _form_of(value)
     if form not in _BYTES:
-        raise ScriptValueError(f"expected a string, $text or $hex, got {found(value)}{_QUOTE}")
+        raise ScriptValueError(f"expected a string, $text or $hex, got {found(value)}{_QUOTE_HINT}")
     return as_bytes(_read_form(form, value, setting))
 
 
@@ -217,13 +218,13 @@ def _form_of(value: Any) -> str | None:
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
     """Return the value of a special object. Raises a TagwireError if the object is invalid."""
     if form not in FORMS:
-        raise ScriptValueError(f"unknown form {form!r}; {suggestion(form, FORMS)}")
+        raise ScriptValueError(f"unknown special key {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]
     others = [key for key in value if key != form and key not in row.beside]
     if others:
-        raise ScriptValueError(f"{others[0]!r} can't be combined with {form}")
+        raise ScriptValueError(f"the key {others[0]!r} can't be combined with {form}")
     if not isinstance(value[form], row.kind):
         raise ScriptValueError(
-            f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE if row.kind is str else ''}"
+            f"{form}: expected {row.expected}, got {found(value[form])}{_QUOTE_HINT if row.kind is str else ''}"
         )
     return row.read(value, setting)

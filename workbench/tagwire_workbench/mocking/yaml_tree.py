@@ -47,7 +47,7 @@ _SCALARS: Final = {
     "float": _Scalar("number", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789", float),
 }
 
-_TOO_DEEP: Final = f"more than {_DEEPEST} levels of nesting"
+_TOO_DEEP: Final = f"the script has more than {_DEEPEST} levels of nesting"
 
 Steps = tuple[str | int, ...]
 
@@ -159,7 +159,8 @@ class _Maker:
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
-                f"{self.tree.file}: more than {count(_MOST_NODES, 'value')}, including those that aliases repeat"
+                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, counting repetitions by "
+                "aliases"
             )
         if node in self.around:
             raise ScriptError(

@@ -48,8 +48,8 @@ class RecordingProxy:
             registry = kafka_messages()
         if not names_request(registry.request_header):
             raise ProxyError(
-                f"{registry!r}: its RequestHeader does not begin with RequestApiKey and RequestApiVersion in every "
-                "version, so a proxy can't identify requests"
+                f"{registry!r}: a proxy can't identify requests, because in some versions, RequestHeader does not "
+                "begin with RequestApiKey and RequestApiVersion"
             )
         self.server = Address(*server)
         self.registry = registry

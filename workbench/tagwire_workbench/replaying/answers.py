@@ -63,7 +63,9 @@ def _parsed(registry: "Registry", text: str, responses: Collection["type[Message
     if dot and name in registry:
         cls = registry[name]
         if cls.KIND != "response":
-            raise SelectionError(f"{text}: {cls.NAME} is {a_kind(cls.KIND)}; only fields of responses are compared")
+            raise SelectionError(
+                f"{text}: {cls.NAME} is {a_kind(cls.KIND)}, but only fields of responses can be compared"
+            )
         _check(registry, cls, rest)
         return _Path(cls.NAME, rest)
     errors = []

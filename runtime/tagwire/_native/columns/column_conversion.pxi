@@ -185,7 +185,7 @@ cdef class Encoder(Conversion):
         except Repeated as repeated:
             path, tag = repeated.args
             raise EncodeError(
-                f"has tag {tag} twice", message_name=self.name, version=layout.version, path=dotted(path)
+                f"tag {tag} appears twice", message_name=self.name, version=layout.version, path=dotted(path)
             ) from None
         data = encode(layout, value)
         if fault == TW_REFUSED:

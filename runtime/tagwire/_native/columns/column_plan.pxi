@@ -127,6 +127,6 @@ cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
     if fault == TW_BAD_INPUT:
         raise ColumnError(f"{name}: row {row}: the array is damaged: its offsets do not fit its buffers")
     raise ColumnError(
-        f"{name}: up to row {row}, a column takes more than {most} elements or bytes, the limit of Arrow's 32-bit "
+        f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the limit of Arrow's 32-bit "
         "offsets; pass fewer rows at once"
     )

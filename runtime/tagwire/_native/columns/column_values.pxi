@@ -26,7 +26,7 @@ cdef class Sources:
         read_array(source, schema, array, column.format, path or "the array")
         source.offset += offset
         if source.kind != TW_SOURCE_NULL and schema.n_children != array.n_children:
-            raise ColumnError(f"{path or 'the array'}: found {array.n_children} children, expected {schema.n_children} as in the type")
+            raise ColumnError(f"{path or 'the array'}: expected {schema.n_children} child arrays as in the Arrow schema, got {array.n_children}")
         if source.kind == TW_SOURCE_NULL:
             self.fix_children(index)
         elif source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):

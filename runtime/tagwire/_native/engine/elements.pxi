@@ -84,7 +84,7 @@ cdef class Elements:
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
-            raise ValueError(f"invalid range: bytes {pos} to {end} of {len(data)}")
+            raise ValueError(f"invalid range: bytes {pos} to {end} of an input of {len(data)} bytes")
         reading.plan = self
         reading.data = data if type(data) is bytes else memoryview(data)  # a view keeps a bytearray from being resized
         reading.views = views
@@ -254,5 +254,5 @@ cdef class Reading:
         from tagwire.message.engines import DisagreementError
 
         for value in self.others:
-            raise DisagreementError(self.plan.source, f"bytes from {start - self.r.start} on")
-        raise DisagreementError(self.plan.source, f"bytes from {start - self.r.start} on")
+            raise DisagreementError(self.plan.source, f"the bytes from offset {start - self.r.start} on")
+        raise DisagreementError(self.plan.source, f"the bytes from offset {start - self.r.start} on")

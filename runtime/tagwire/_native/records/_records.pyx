@@ -61,7 +61,7 @@ cdef class Source:
     def __cinit__(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes=True):
         PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
         if not 0 <= pos <= end <= self.buffer.len or not 0 <= count <= end - pos:
-            raise ValueError(f"invalid range: {count} records in bytes {pos} to {end} of {self.buffer.len}")
+            raise ValueError(f"invalid range: {count} records in bytes {pos} to {end} of an input of {self.buffer.len} bytes")
         self.batch.p = <const uint8_t *>self.buffer.buf + pos
         self.batch.end = <const uint8_t *>self.buffer.buf + end
         self.batch.left = count
@@ -92,7 +92,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     cdef tw_line_head line_head
     cdef int64_t expected
     if most < 0:
-        raise ValueError(f"expected a line limit of 0 or more bytes, got {most}")
+        raise ValueError(f"most: expected a limit of 0 or more bytes, got {most}")
     line_head.data, line_head.size, line_head.is_text = head, len(head), is_text
     out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
@@ -204,7 +204,7 @@ cdef class Rows:
         column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
         for row in range(column.first, column.first + count):
             if not 0 <= column.ends[row] <= column.ends[row + 1]:
-                raise ValueError(f"row {row - column.first} ends before it begins")
+                raise ValueError(f"row {row - column.first}: its end is before its start")
         return 0
 
     cdef int numbers(self, tw_column *column, object buffers) except -1:
@@ -217,7 +217,7 @@ cdef class Rows:
 
     cdef int place(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
         if first < 0 or count < 0 or first > (INT64_MAX >> 4) - count:
-            raise ValueError(f"invalid range of {count} rows from row {first}")
+            raise ValueError(f"invalid range of rows: first row {first}, row count {count}")
         column.first = first
         if valid is not None:
             column.valid = self.held(valid, (first + count + 7) // 8)

@@ -36,7 +36,7 @@ cdef class HeaderSearch:
         cdef uint32_t polynomial
         self.data, self.size, self.page, self.page_start = data, len(data), b"", 0
         if len(forms) > FORMS:
-            raise ValueError(f"at most {FORMS} forms are supported, got {len(forms)}")
+            raise ValueError(f"expected at most {FORMS} forms of batch headers, got {len(forms)}")
         for given in forms:
             form = &self.forms[self.count]
             form.length_at, form.is_varint, form.is_zigzag, form.counts_itself, form.least, form.magic_behind = given[:6]
@@ -114,7 +114,7 @@ cdef class HeaderSearch:
                 self.page_start = first
                 self.page = self.data[first:min(first + PAGE, self.size)]
             if len(self.page) < end - self.page_start:
-                raise ValueError("the file was truncated while it was searched")
+                raise ValueError("the file was truncated during the search for batch headers")
             known = <const uint8_t *>PyBytes_AsString(self.page) + first - self.page_start
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
@@ -137,7 +137,7 @@ cdef class HeaderSearch:
                 before[known] = tw_extended(&self.sums[algorithm], before[known - 1], p + at * TW_SUM_BLOCK, TW_SUM_BLOCK)
                 known += 1
             if len(data) < TW_SUM_BLOCK:
-                raise ValueError("the file was truncated while it was searched")
+                raise ValueError("the file was truncated during the search for batch headers")
         self.known[algorithm] = known
         return 0
 

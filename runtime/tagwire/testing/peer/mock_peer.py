@@ -76,11 +76,11 @@ class MockPeer:
         cls, response = self.api(request)
         answered = _stable(cls, response) if versions is None else _versions(versions) & cls.VERSIONS
         if not answered:
-            none = f"has none of the versions {versions}"
-            text = "has no stable version; pass versions" if versions is None else none
-            raise PeerError(f"{cls.NAME} {text}; its versions are {cls.VERSIONS}")
+            if versions is None:
+                raise PeerError(f"{cls.NAME} has only unstable versions ({cls.VERSIONS}); pass `versions` to use them")
+            raise PeerError(f"{cls.NAME} has none of the versions {versions}; its versions are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
-            raise PeerError(f"on({cls.NAME}): times: expected an integer of 1 or more, got {shown(times)}")
+            raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
         return Rule(
             cls,
             response,
@@ -121,7 +121,7 @@ class MockPeer:
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
         if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:
-            raise PeerError(f"expected a request by its class, name or API key, got {getattr(cls, 'NAME', cls)!r}")
+            raise PeerError(f"expected a request's class, name or API key, got {getattr(cls, 'NAME', cls)!r}")
         return cls, self.registry.response(cls.API_KEY)
 
     def reply_to(self, request: Received) -> Reply:
@@ -132,14 +132,14 @@ class MockPeer:
             raise PeerError(
                 "the peer offers no version of this request"
                 if cls.API_KEY in self._offered
-                else "no rule handles this request, and the peer does not offer it"
+                else "the peer does not offer this request, and no rule handles it"
             )
         if request.version not in offered or request.message is None:
             fallback = fallback_message(self.registry, response, offered, self._announcement)
             if fallback is None:
-                lacking = "offered" if request.version not in offered else "known, although it was offered"
+                problem = "not offered" if request.version not in offered else "offered, but unknown"
                 raise PeerError(
-                    f"this version is not {lacking}; offered versions are {offered}, known versions are {cls.VERSIONS}"
+                    f"version {request.version} is {problem}; the peer offers {offered} and knows {cls.VERSIONS}"
                 )
             message, version = fallback
             return Reply(message, version=version)

@@ -59,7 +59,7 @@ class Rule:
         unknown = [name for name in faults if name not in Reply.__dataclass_fields__ or name == "message"]
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
-            raise PeerError(f"{self}: there is no fault {unknown[0]!r}; expected one of {known}")
+            raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
         # Report invalid faults at once: an answer function would report them only when a request arrives.
         with_faults(None, faults)
         for each in answers:

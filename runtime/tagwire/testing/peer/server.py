@@ -32,7 +32,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
     """Implement `MockPeer.serving`."""
     check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
-        raise PeerError(f"the peer is already listening at {peer.address}; create another one")
+        raise PeerError(f"the peer is already listening at {peer.address}; create another peer")
     tasks: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -189,8 +189,8 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
     assert connection.receive_data(framed(BEAT, 0)) == []
     (problem,) = peer.problems
     assert str(problem) == (
-        "connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
-        "offered versions are 0-3, known versions are 0-4"
+        "connection 1, request 1, byte 0: HeartbeatRequest v4: version 4 is not offered; "
+        "the peer offers 0-3 and knows 0-4"
     )
 
 
@@ -231,7 +231,7 @@ def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
 
 
 def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
-    with pytest.raises(PeerError, match="there is no fault 'dely'; expected one of version, header, fields"):
+    with pytest.raises(PeerError, match="unknown fault 'dely'; expected one of version, header, fields"):
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
 
 
@@ -281,8 +281,8 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
     [
         ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; its versions are 0-4"),
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
-        ({"times": 0}, "on(HeartbeatRequest): times: expected an integer of 1 or more, got 0"),
-        ({"times": "1"}, "times: expected an integer of 1 or more, got '1'"),
+        ({"times": 0}, "on(HeartbeatRequest): expected an integer of 1 or more as `times`, got 0"),
+        ({"times": "1"}, "expected an integer of 1 or more as `times`, got '1'"),
     ],
 )
 def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], said: str) -> None:
@@ -316,7 +316,7 @@ def test_errors_of_callbacks_are_problems(peer: MockPeer) -> None:
 
 
 def test_rules_are_for_requests(peer: MockPeer) -> None:
-    with pytest.raises(PeerError, match="expected a request by its class, name or API key, got 'HeartbeatResponse'"):
+    with pytest.raises(PeerError, match="expected a request's class, name or API key, got 'HeartbeatResponse'"):
         peer.on(kafka.HeartbeatResponse)
     with pytest.raises(UnknownMessageError):
         peer.on("Heartbeet")

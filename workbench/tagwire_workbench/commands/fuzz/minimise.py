@@ -198,7 +198,7 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
             start_new_session=True,
         )
     except OSError as error:
-        raise InputError(f"{words[0]}: can't be run: {error.strerror}") from None
+        raise InputError(f"{words[0]} can't be run: {error.strerror}") from None
     with process:
         try:
             printed, _ = process.communicate(timeout=timeout)
@@ -216,7 +216,7 @@ def _write(output: Path, data: bytes) -> None:
         draft.replace(output)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise InputError(f"{output}: can't be written: {error.strerror}") from None
+        raise InputError(f"{output} can't be written: {error.strerror}") from None
 
 
 def _explain(data: bytes, framing: "Framing | None") -> None:

@@ -77,7 +77,7 @@ class Mutator:
                 return made
             read = None if chosen != "near" else read
         if max_size is None:
-            raise FramingError(f"no mutation of kind {rule or chosen} is possible in these messages")
+            raise FramingError(f"these messages have nothing that a mutation of kind {rule or chosen!r} could change")
         near = self._near(data, read, random)
         return near._replace(data=near.data[:max_size])
 
