@@ -166,7 +166,7 @@ explain --request empty.bin|1|the input is empty
 redact empty.bin|0|empty.bin is empty
 decode --frames request empty.bin|0|empty.bin is empty
 encode --frames request empty.bin|0|empty.bin is empty
-log dump t.pcap|1|t.pcap: network capture, not a log segment; `tagwire explain t.pcap` reads it
+log dump t.pcap|1|t.pcap: network capture, not a log segment; read it with `tagwire explain t.pcap`
 redact p.pcap|1|frame 3: the request of this response was not captured, so its API is unknown
 replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests are missing from the capture
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request

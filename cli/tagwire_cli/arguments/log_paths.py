@@ -37,7 +37,7 @@ def _refuse_others(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(4096)
     if kind := capture_kind(head):
-        raise LogPathError(f"{path}: {kind}, not a log segment; `tagwire explain {path}` reads it")
+        raise LogPathError(f"{path}: {kind}, not a log segment; read it with `tagwire explain {path}`")
     if head.startswith(b"\x1f\x8b"):
         raise LogPathError(f"{path}: compressed by gzip; decompress it first, with `gunzip {path}`")
 

@@ -215,8 +215,10 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
     with folder.locked(shared=True):
         yield
         if folder.manifest(number + 1) or folder.done().get("number", 0) != number:
-            text = f"{root}: another write was committed after the read was planned; read again."
-            raise PipelineError("KAFKA_LOG_CHANGED", storage.hidden(text))
+            raise PipelineError(
+                "KAFKA_LOG_CHANGED",
+                storage.hidden(f"{root}: another write was committed after the read was planned; read again."),
+            )
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:

@@ -201,7 +201,7 @@ class LocalFolder(CommitFolder):
             if not there.is_dir():
                 raise NotADirectoryError(ENOTDIR, "expected a folder, got a file", str(folder))
             if not os.access(there, os.W_OK | os.X_OK):
-                raise PermissionError(EACCES, "no permission to move files there", str(folder))
+                raise PermissionError(EACCES, "no permission to move files into this folder", str(folder))
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""

@@ -172,8 +172,10 @@ class Marks:
             if now == self._seen.get(folder, set()):
                 self._checked.add(folder)
                 return
-        text = f"{url}: another write was committed while its files were listed; read again."
-        raise PipelineError("KAFKA_LOG_CHANGED", self._options.hidden(text))
+        raise PipelineError(
+            "KAFKA_LOG_CHANGED",
+            self._options.hidden(f"{url}: another write was committed while the files were listed; read again."),
+        )
 
     def _now(self, folder: str) -> _Mark:
         self._system.invalidate_cache()

@@ -99,8 +99,10 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
     for protocol in sorted(known):  # the URL's last part may be a local path, without a protocol
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
-            text = f"{url}: {protocol} caches files, so tagwire could read outdated content; leave out {protocol}::."
-            raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(text))
+            raise PipelineError(
+                "INVALID_TAGWIRE_OPTION",
+                options.hidden(f"{url}: {protocol} may return outdated files from its cache; leave out {protocol}::."),
+            )
 
 
 def has_conditional_puts(system: Any) -> bool:

@@ -110,8 +110,10 @@ def _units(query: LogQuery) -> list[_Unit]:
         except TagwireError as error:
             raise refusal(error) from None
         if not found and is_remote(path):
-            text = f"{path}: found neither a log segment nor a partition folder such as orders-0."
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
+            raise PipelineError(
+                "KAFKA_LOG_NOT_FOUND",
+                query.storage.hidden(f"{path}: found neither a log segment nor a partition folder such as orders-0."),
+            )
         units += found
     _check_replicas(units)
     there = {partition_key(Path(_folder(path).partition("::")[0])) for path, *_ in units}

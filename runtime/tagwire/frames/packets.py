@@ -75,11 +75,11 @@ def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
             with Path(file).open("rb") as opened:
                 yield from tcp_segments(opened)
         except OSError as error:
-            raise CaptureError(f"can't be read: {error.strerror or error}") from None
+            raise CaptureError(f"the file can't be read: {error.strerror or error}") from None
         return
     magic = file.read(4)
     if magic not in MAGIC:
-        raise CaptureError("can't be read as a network capture: it begins with neither a pcap nor a pcapng header")
+        raise CaptureError("the input is not a network capture: it begins with neither a pcap nor a pcapng header")
     file.seek(-len(magic), 1)
     for link, time, packet in _pcapng_packets(file) if magic == _PCAPNG else _pcap_packets(file):
         segment = tcp_segment(link, packet, time)
@@ -159,4 +159,4 @@ def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
 
 
 def _unreadable(error: Exception) -> CaptureError:
-    return CaptureError(f"can't be read as a network capture: {error or type(error).__name__}")
+    return CaptureError(f"the network capture can't be read: {error or type(error).__name__}")

@@ -292,7 +292,7 @@ class Pass:
             if rows.is_full:
                 yield rows.take()
         if refused and self.wanted.formats.strict:
-            raise DisagreementError(batch.record_format.layout, f"the batch at byte {position} of {scan.file}")
+            raise DisagreementError(batch.record_format.layout, rejected=f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:

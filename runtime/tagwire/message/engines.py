@@ -46,9 +46,9 @@ class DisagreementError(TagwireError):
     `layout` is the message's layout.
     """
 
-    def __init__(self, layout: Layout, what: str) -> None:
+    def __init__(self, layout: Layout, rejected: str) -> None:
         super().__init__(
-            f"{layout}: the native engine rejected {what}, but the interpreter accepts it. If the value was not "
+            f"{layout}: the native engine rejected {rejected}, but the interpreter accepts it. If the value was not "
             "changed meanwhile, this is a bug in tagwire: please report it; TAGWIRE_ENGINE=python avoids that engine"
         )
         self.layout = layout

@@ -125,8 +125,14 @@ def _decoded(data: bytes, origin: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = f"{origin}:{line}:{column}: byte 0x{data[error.start]:02x} is not UTF-8; specs are UTF-8"
-        raise SpecError(message, file=origin, line=line, column=column, rule="TW102") from None
+        byte = data[error.start]
+        raise SpecError(
+            f"{origin}:{line}:{column}: byte 0x{byte:02x} is not UTF-8; specs are UTF-8",
+            file=origin,
+            line=line,
+            column=column,
+            rule="TW102",
+        ) from None
 
 
 def _component_of(path: Path, source: Path) -> str:

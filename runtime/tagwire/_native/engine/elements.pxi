@@ -254,5 +254,5 @@ cdef class Reading:
         from tagwire.message.engines import DisagreementError
 
         for value in self.others:
-            raise DisagreementError(self.plan.source, f"the bytes from offset {start - self.r.start} on")
-        raise DisagreementError(self.plan.source, f"the bytes from offset {start - self.r.start} on")
+            raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start} on")
+        raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start} on")

@@ -145,7 +145,7 @@ cdef class Plan:
         if tried and strict:
             from tagwire.message.engines import DisagreementError
 
-            raise DisagreementError(self.source, f"an input of {len(buf)} bytes, read from offset {offset} on")
+            raise DisagreementError(self.source, rejected=f"an input of {len(buf)} bytes, read from offset {offset} on")
         if end != NULL:
             end[0] = stop
         return value
