@@ -372,7 +372,7 @@ def _int16(row: Mapping[str, Any], name: str) -> int | None:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("api_key and api_version must be numbers") from None
+        raise ValueError(f"{name}: expected a number, got {shown(value)}") from None
     if not -0x8000 <= number <= 0x7FFF:
         raise ValueError(f"{name}: expected a 16-bit integer, got {shown(number)}")
     return number
@@ -388,7 +388,9 @@ def _milliseconds(value: Any) -> float | None:
             return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
+        raise ValueError(
+            f"timestamp: expected milliseconds since 1970 or an ISO 8601 string, got {shown(value)}"
+        ) from None
     if not abs(number) <= _MOST_MILLISECONDS:  # this form also rejects NaN
         raise ValueError(f"timestamp: {shown(value)} milliseconds since 1970 is out of range")
     return number

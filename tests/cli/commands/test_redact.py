@@ -139,7 +139,12 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
         "line 1: the request of this response was not captured, so its API is unknown; its line needs",
     ),
     (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a string of hex digits"),
-    (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}', 1, "must be numbers"),
+    (
+        ("redact",),
+        b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}',
+        1,
+        "api_key: expected a number, got",
+    ),
     (("redact", "--hex"), b"", 2, "--hex need --frames"),
     (("redact", "--frames", "response"), b"", 2, "give API VERSION"),
     (("redact", "a", "b"), b"", 2, "give at most one FILE"),

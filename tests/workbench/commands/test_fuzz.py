@@ -83,7 +83,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--prefix", "key"], "has no API key, which --prefix key needs; choose others or a --kind"),
+        (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
         (
             ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
             "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them",

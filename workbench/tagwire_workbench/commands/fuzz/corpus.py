@@ -118,8 +118,10 @@ def _messages(
     for cls in found if prefix == "key" else ():
         other = by_key.setdefault(cls.API_KEY, cls)
         if cls.API_KEY is None:
-            raise click.UsageError(f"{cls.NAME} has no API key, which --prefix key needs; choose others or a --kind.")
+            raise click.UsageError(
+                f"{cls.NAME} has no API key, which --prefix key needs; choose other messages, or give --kind."
+            )
         if other is not cls:
             text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
-            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one, or a --kind.")
+            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one of them, or give --kind.")
     return found
