@@ -13,10 +13,12 @@ _EXTRAS = {
     "textual": "browse",
     "yaml": "mock",
 }
+_CLOSED_PIPE = 141
+"""The exit status of programs that SIGPIPE ends: 128 plus its number."""
 
 
 def main() -> None:
-    """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data) or 2 (usage error).
+    """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data), 2 (usage error) or 141 (closed pipe).
 
     Ctrl-C exits with 1, as in click, even while modules are still being imported.
     """
@@ -38,8 +40,13 @@ def _run() -> None:
     from tagwire_cli.output.echo import say_error
 
     _escape_unencodable_output()
+    stdout = sys.stdout
     try:
         app(prog_name="tagwire")
+    except SystemExit:
+        if sys.stdout is not stdout:  # click replaces it if the reader of the output closed the pipe
+            sys.exit(_CLOSED_PIPE)
+        raise
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         if library not in _EXTRAS:

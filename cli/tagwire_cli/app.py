@@ -15,6 +15,7 @@ from tagwire_cli.command_table import DOCUMENTATION, CommandTable
 from tagwire_cli.output.echo import PREFERENCES, say_error
 from tagwire_cli.paths import UnreadableFileError
 from tagwire_cli.sections import SECTIONS
+from tagwire_cli.usage_hints import usage_hints
 
 COMMANDS: Final = {name: module for section in SECTIONS for name, module in section.commands.items()}
 """Module names by command name, in the order of `tagwire --help`."""
@@ -23,9 +24,14 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 class _Commands(CommandTable):
     """The group of subcommands. A TagwireError that a subcommand raises is printed; the exit status is then 1 or 2."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with usage_hints():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with usage_hints():
+                return super().invoke(ctx)
         except TagwireError as error:
             from tagwire_cli.output.diagnostics import print_error
 
@@ -36,7 +42,7 @@ class _Commands(CommandTable):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader closed the pipe: let click exit silently
+            if error.errno == errno.EPIPE:  # the reader closed the pipe: click and `main` exit silently
                 raise
             reason = error.strerror or error
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")

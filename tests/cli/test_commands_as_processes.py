@@ -206,6 +206,16 @@ def test_a_package_that_is_no_import_name(name: str) -> None:
     assert result.returncode == 2 and b"is not an import name" in result.stderr
 
 
+@pytest.mark.parametrize("words", ["messages", "--help", "show FetchResponse", f"decode --capture {COMMITTED}"])
+def test_a_closed_pipe_has_the_status_of_other_programs(words: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "tagwire_cli", *words.split()]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_standard_output_that_is_closed_or_full() -> None:
     command = f"{sys.executable} -m tagwire_cli messages"
     for redirection in (">&-", "| head -n 1", *([">/dev/full"] if Path("/dev/full").exists() else [])):

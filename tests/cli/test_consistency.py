@@ -97,10 +97,11 @@ def test_tables_fit_terminals() -> None:
 
 
 def test_explain_fits_narrow_terminals() -> None:
-    narrow = CliRunner().invoke(app, ["--color", "always", "explain", HEX], env={"COLUMNS": "60"}).stdout
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow).splitlines()
-    assert lines[4] == "offset  bytes        path                     value"
-    assert max(map(len, lines[3:])) <= 60
+    narrow = CliRunner().invoke(app, ["--color", "always", "explain", HEX], env={"COLUMNS": "60"})
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow.stdout).splitlines()
+    assert "offset  bytes        path                     value" in lines
+    assert max(map(len, lines)) <= 60
+    assert narrow.stderr == "tagwire: left out for lack of width: type; widen the terminal, or pipe the output\n"
 
 
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])
@@ -143,7 +144,10 @@ decode MetadataRequest 12 {dump}|1|the input looks like a hex dump; `tagwire exp
 decode MetadataRequest 12 t.pcap|1|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
 decode t.pcap|2|`tagwire explain t.pcap` and `tagwire decode --capture t.pcap` read it
 get topics --file t.pcap|2|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
-get --capture --file t.pcap MetadataRequest|2|give one path or more. The order is MESSAGE VERSION PATH...
+get --capture --file t.pcap MetadataRequest|2|give one path or more. The order is MESSAGE PATH...
+get --capture --file t.pcap MetadataRequest topic|2|did you mean 'topics'?
+get --frames request MetadataRequest 13 topics|2|got '13'. The order is MESSAGE PATH...
+get topics MetadataRequest 13|2|got 'MetadataRequest'; give MESSAGE VERSION, such as MetadataRequest 13
 decode MetadataRequest 13 0012000a|2|`tagwire explain` takes hex as an argument, other commands read files
 get MetadataRequest 13 topics --file t.pcap|1|`tagwire get --capture --file t.pcap MESSAGE PATH...` read it
 decode seg.log|2|The input looks like a log segment; `tagwire log dump seg.log` prints it
@@ -177,6 +181,35 @@ decode --frames request {dump}|1|the input looks like a hex dump
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame
 show v2|2|use `tagwire show RecordBatchV2 --package tagwire_records`
 show MetadataRequest 99|2|supported versions are 0-13
+explain t.pcap 13 MetadataRequest|2|there is no message 't.pcap'
+explain MetadataRequest t.pcap|2|got 't.pcap'; the input looks like a network capture; `tagwire explain t.pcap`
+explain --record-format v2 t.pcap|1|the input looks like a network capture
+explain --request t.pcap|1|the input looks like a network capture
+explain meta.properties|1|meta.properties, a file of a log; `tagwire log dump meta.properties` prints it
+explain data.json|1|the input looks like JSON; `tagwire encode MESSAGE VERSION` encodes it
+decode MetadataRequest 13 data.json|1|the input looks like JSON; `tagwire encode MESSAGE VERSION data.json`
+decode 0012000300000007|2|`tagwire explain` takes hex as an argument, other commands read files or, with --hex, hex
+encode MetadataRequest 13 data.json|1|did you mean 'allowAutoTopicCreation'? JSON keys are in camelCase
+encode MetadataRequest 13 {binary}|1|, expected JSON
+convert v1 t.pcap|1|the input looks like a network capture; `tagwire explain t.pcap`
+convert v1 {binary}|1|if the input is not record batches, `tagwire explain binary` detects what it is
+convert v1 empty.bin|0|empty.bin is empty
+convert v1 seg.log --output x|2|The output is written to standard output; redirect it with `> FILE`.
+log dump empty.bin|0|the log is empty
+log dump text.txt|1|if this is not a log segment, `tagwire explain text.txt` detects what it is
+log dump seg.log --from 3|2|Select records with --start-offset, --end-offset,
+log dump --files seg.log --print-data-log|2|`tagwire log dump PATH` prints records and the entries of indexes
+log verify text.txt|1|1 segment, 1 problem
+decode --bootstrap-server localhost:9092 --topic a|2|This command does not connect to a broker.
+-b localhost:9092 -t a|2|This command does not connect to a broker.
+-C -b localhost:9092 -t a|2|This command does not connect to a broker.
+replay t.pcap -b localhost:9092|2|Give the address of the broker with --to HOST:PORT.
+decode --request {binary}|2|`tagwire explain --request` reads a request
+log dump -q seg.log|2|write it before the command, as in `tagwire -q ...`
+log compact seg.log|2|Missing option '--output'. Write the partitions to this folder.
+show|2|Missing argument 'MESSAGE'. `tagwire messages` lists all messages.
+diff MetadataRequest FetchRequest|2|Invalid value for V1: expected a version number, got 'FetchRequest'
+generate .|2|to run in this directory, use `tagwire -C . ...`
 add-field X --field X --type int32|2|this project has no specs; `tagwire init` starts one
 """
 """Wrong command lines, each with its exit status and a part of the error."""
@@ -203,6 +236,8 @@ def test_a_wrong_command_line_is_answered(line: str, tmp_path: Path, monkeypatch
     (tmp_path / "text.txt").write_text("hello world this is text\n")
     for name in ("empty.bin", f"{0:020}.index"):
         (tmp_path / name).write_bytes(bytes(8 if name != "empty.bin" else 0))
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    (tmp_path / "data.json").write_text('{"topics": [], "allow_auto_topic_creation": true}\n')
     (tmp_path / "p.pcap").write_bytes(UNPAIRED)
     words, status, answer = line.split("|")
     done = tagwire_result(*words.format(binary="binary", dump="dump").split())

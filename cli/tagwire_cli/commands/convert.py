@@ -1,15 +1,21 @@
 """`tagwire convert`: convert batches to another record format."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.errors import DecodeError
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of
-from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.bytes import InputError, note_empty, read_bytes
+from tagwire_cli.input.encodings import batches_hint
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
+
+if TYPE_CHECKING:
+    from tagwire.records import FormatSet, RecordBatch
 
 
 @click.command("convert")
@@ -42,14 +48,17 @@ def command(
       tagwire convert v3 00000000000000000000.log > smaller.log
       tagwire convert v1 --from kip87 --refuse-loss --hex batch.txt
     """
-    from tagwire.records import convert, format_of, read_batches
+    from tagwire.records import convert, format_of
 
     if not is_hex:
         refuse_terminal()
     target, formats = format_of(to), formats_of(source, only=only_format)
     out = bytearray()
     lost = 0
-    for batch in read_batches(read_bytes(file, is_hex=is_hex), formats, limits_of(limits)):
+    data = read_bytes(file, is_hex=is_hex)
+    if not data:
+        note_empty(file)
+    for batch in _batches(data, file, formats, limits):
         converted, losses = convert(batch, target)
         out += converted.encode()
         for loss in losses:
@@ -59,3 +68,13 @@ def command(
         write_bytes(f"{out.hex()}\n".encode() if is_hex else bytes(out))
     if lost:
         raise click.exceptions.Exit(1)
+
+
+def _batches(data: bytes, file: str, formats: "FormatSet", limits: Sequence[str]) -> "Iterator[RecordBatch]":
+    from tagwire.records import read_batches
+
+    try:
+        yield from read_batches(data, formats, limits_of(limits))
+    except DecodeError as error:
+        hint = batches_hint(data, file)
+        raise InputError(f"{error}; {hint}") if hint else error from None

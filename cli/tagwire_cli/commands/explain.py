@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.captures import capture_kind
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
@@ -21,6 +22,7 @@ from tagwire_cli.arguments.options import (
 )
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError, note_empty, read_pasted
+from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
@@ -138,6 +140,8 @@ def command(words: Sequence[str], **options: Any) -> None:
             if kind != "message":
                 raise InputError("the input is empty; give a file, hex, or bytes on standard input")
             note_empty(file)
+        if encoding == "binary" and (has_sizes or kind in ("request", "format")) and capture_kind(data):
+            raise InputError(input_hint(data, file))
         given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
         is_many, units = explain_units(settings, explainer, given)
     if options["as_json"]:

@@ -73,7 +73,7 @@ def command(
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
-        raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
+        raise click.BadParameter(f"{error}{order_hint(words)}".replace("?.", "?"), param_hint="PATH") from None
     parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
     for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
         with at(place, str if is_hex or kind else partial(input_hint, data, file)):

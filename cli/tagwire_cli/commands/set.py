@@ -63,7 +63,7 @@ def command(
     try:
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
-        raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH=VALUE") from None
+        raise click.BadParameter(f"{error}{order_hint(words)}".replace("?.", "?"), param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
     for _, place, data, version_of in selected.parts(file, kind, is_hex=is_hex):

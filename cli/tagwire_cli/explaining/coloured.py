@@ -6,15 +6,15 @@ color.
 
 import sys
 from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.explain.nodes import Node
-from tagwire.explain.text import BYTES_A_LINE, annotate, annotated_lines
+from tagwire.explain.text import BYTES_A_LINE, annotate, annotated_lines, column_widths
 from tagwire.explain.trace import Trace
 from tagwire.text_format import printable
 from tagwire_cli.output.diagnostics import is_coloured
-from tagwire_cli.output.tables import write_bytes
+from tagwire_cli.output.tables import note_left_out, write_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,8 @@ _FOLDED: Final = (BYTES_A_LINE, 8, 4)
 """Possible numbers of bytes per line, from wide to narrow terminals."""
 _ROOM: Final = 16
 """The minimum width that must remain for values, in characters."""
+
+_WRAPPED: Final[Any] = {"subsequent_indent": "#   ", "break_long_words": False, "break_on_hyphens": False}
 
 Note = Callable[[Node], str]
 
@@ -55,7 +57,9 @@ def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None 
 
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False, force_terminal=True, legacy_windows=False)
     for fact in facts:
-        console.print(Text(f"# {fact}", style="bold"))
+        # Don't break lines that contain a command: they must remain easy to copy.
+        lines = [f"# {fact}"] if "`" in fact or "tagwire " in fact else wrap(f"# {fact}", console.width, **_WRAPPED)
+        console.print(Text("\n".join(lines), style="bold"))
     for trace in traces:
         _print_trace(console, trace, note)
 
@@ -63,11 +67,14 @@ def print_text(facts: Sequence[str], traces: Sequence[Trace], note: Note | None 
 def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
     from rich.text import Text
 
-    begin, path, kind, value = 0, 0, 0, 0
-    count, has_types = _layout(trace, note, console.width)
-    for line, row in annotated_lines(trace, note, bytes_a_line=count):
-        if row is None and line.startswith("offset"):
-            begin, path, kind, value = (line.index(title) for title in ("bytes", "path", "type", "value"))
+    count, widths, has_types = _layout(trace, console.width)
+    begin = len("offset") + 2
+    path = begin + widths[0] + 2
+    kind = path + widths[1] + 2
+    value = kind + widths[2] + 2
+    if not has_types:
+        note_left_out("type")
+    for line, row in annotated_lines(trace, note, bytes_a_line=count, widths=widths):
         is_field = row is not None and row.kind not in ("title", "fault")
         if not has_types and (is_field or line.startswith("offset")):
             line = line[:kind] + line[value:]
@@ -87,11 +94,16 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
         console.print(shown)
 
 
-def _layout(trace: Trace, note: Note | None, width: int) -> tuple[int, bool]:
-    """Return how many bytes to print per line on a terminal of this width, and whether there is room for types."""
-    for column in ("value", "type"):
+def _layout(trace: Trace, width: int) -> tuple[int, tuple[int, int, int], bool]:
+    """Choose the most bytes per line that leave room for values on the terminal.
+
+    Returns this number, the widths of the columns, and whether types fit as well.
+    """
+    hex_width, *others = column_widths(trace, BYTES_A_LINE)
+    widths = (0, 0, 0)
+    for has_types in (True, False):
         for count in _FOLDED:
-            titles, _ = next(islice(annotated_lines(trace, note, bytes_a_line=count), 1, None))
-            if titles.index(column) + _ROOM <= width:
-                return count, column == "value"
-    return _FOLDED[-1], False
+            widths = max(len("bytes"), min(hex_width, count * 3 - 1)), others[0], others[1]
+            if len("offset") + sum(widths[: 2 + has_types]) + 2 * (3 + has_types) + _ROOM <= width:
+                return count, widths, has_types
+    return _FOLDED[-1], widths, False

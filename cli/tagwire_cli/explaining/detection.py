@@ -14,7 +14,7 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count
 from tagwire_cli.input.bytes import InputError, are_hex, read_bytes
-from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint
+from tagwire_cli.input.encodings import LOG_FILES, bytes_of, encoding_of, input_hint, log_file_kind
 from tagwire_cli.input.message_arguments import example_of
 from tagwire_cli.paths import UnreadableFileError
 
@@ -72,9 +72,9 @@ def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> 
         name = log_file(path)
         title = "" if word == "-" else f"{word}: "
         data = read_bytes(word, is_hex=False)
-        if name is None:
+        if name is None and not log_file_kind(path.name, b""):
             yield _content(title, data, encoding)
-        elif name.kind in ("log", "checkpoint"):
+        elif name is not None and name.kind in ("log", "checkpoint"):
             yield Detected("format", f"{title}{LOG_FILES[name.kind].partition(' ')[2]}", data)
         else:
             raise InputError(f"{title}{input_hint(data, word)}")

@@ -82,13 +82,15 @@ def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFram
 
 
 def _chosen(frames: Iterator[InputFrame], ranges: list[tuple[int, int]], only: str) -> Iterator[InputFrame]:
-    number = 0
+    number, last = 0, max(high for _, high in ranges)
     is_any = False
     for frame in frames:
         number = frame.number
         if any(low <= number <= high for low, high in ranges):
             is_any = True
             yield frame
+        if number >= last:
+            break
     if not is_any:
         raise InputError(f"--only {only}: no such frame; the input has {number} {'frame' if number == 1 else 'frames'}")
 

@@ -14,6 +14,9 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.paths import UnreadableFileError, note_terminal
 
 HEX_HINT: Final = "the input looks like hex; add --hex"
+HEX_ARGUMENT: Final = (
+    "`tagwire explain` takes hex as an argument, other commands read files or, with --hex, hex from standard input"
+)
 _HEX_TEXT: Final = re.compile(rb"\s*(?:0x)?(?:[0-9a-fA-F]{2}(?:\s*|[:,-])){4,}")
 _HEX_WORD: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2}:?)+")
 _BETWEEN: Final = string.whitespace.encode() + b":,-"
@@ -69,9 +72,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
     except OSError as error:
         unread = UnreadableFileError.of(file, error)
         if looks_like_hex(file.encode()):
-            unread = UnreadableFileError(
-                f"{unread}; `tagwire explain` takes hex as an argument, other commands read files"
-            )
+            unread = UnreadableFileError(f"{unread}; {HEX_ARGUMENT}")
         raise unread from None
     with opened as stream:
         try:

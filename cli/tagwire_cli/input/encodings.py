@@ -12,6 +12,7 @@ Real messages contain zero bytes, so they are not mistaken for text.
 
 import ast
 import base64
+import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ LOG_FILES: Final = {
     "snapshot": "a producer snapshot",
     "checkpoint": "a metadata snapshot",
 }
+_LOG_TEXT_FILE: Final = re.compile(r".+-checkpoint|meta\.properties|partition\.metadata|quorum-state")
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
@@ -79,16 +81,26 @@ def input_hint(data: bytes, file: str = "-") -> str:
     name = "" if file == "-" else f" {shlex.quote(file)}"
     if kind := capture_kind(data):
         get = click.get_current_context().info_name == "get"
+        article = "" if kind.endswith("s") else "a "
         how = f"get --capture{name and f' --file{name}'} MESSAGE PATH..." if get else f"decode --capture{name}"
-        return f"the input looks like a {kind}; `tagwire explain{name}` and `tagwire {how}` read it"
+        return f"the input looks like {article}{kind}; `tagwire explain{name}` and `tagwire {how}` read it"
     if kind := log_file_kind(file, data):
         return f"the input looks like {kind}; `tagwire log dump{name or ' -'}` prints it"
+    if is_json(data):
+        return f"the input looks like JSON; `tagwire encode MESSAGE VERSION{name}` encodes it"
     what = {"dump": "a hex dump", "escaped": "escaped bytes", "list": "a list of numbers"}.get(encoding_of(data))
     return (
         f"the input looks like {what}; `tagwire explain --input auto` reads it, other commands need bytes"
         if what
         else ""
     )
+
+
+def is_json(data: bytes) -> bool:
+    """Return whether the input is a JSON object."""
+    with suppress(ValueError, RecursionError):
+        return data.lstrip().startswith(b"{") and isinstance(json.loads(data), dict)
+    return False
 
 
 def file_hint(words: Sequence[str]) -> str:
@@ -101,8 +113,18 @@ def file_hint(words: Sequence[str]) -> str:
     return input_hint(data, file) if data else ""
 
 
+def batches_hint(data: bytes, file: str) -> str:
+    """Return a hint for input that does not begin with a record batch; "" if it does."""
+    if log_file_kind("", data):
+        return ""
+    explain = f"`tagwire explain {shlex.quote(file)}` detects what it is"
+    return input_hint(data, file) or f"if the input is not record batches, {explain}"
+
+
 def log_file_kind(file: str, data: bytes) -> str:
     """Return the kind of a log's file, judged by its name or, for a segment, its first batch; "" for other files."""
+    if _LOG_TEXT_FILE.fullmatch(Path(file).name):
+        return f"{Path(file).name}, a file of a log"
     name = log_file(Path(file))
     if name is not None and name.kind in LOG_FILES:
         return LOG_FILES[name.kind]
@@ -121,6 +143,8 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
     name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         if encoding == "auto" and (_printable_text(data) or "").strip():
+            if is_json(data):
+                raise InputError("the input looks like JSON; `tagwire encode MESSAGE VERSION` encodes it")
             raise InputError(
                 "the input is text, but not bytes in a known form: hex, a hex dump, escaped bytes, a list of numbers, "
                 "or base64; to read its characters as bytes, add --input binary"

@@ -74,6 +74,8 @@ def _errors(line: int = 1) -> Generator[None]:
         if not error.doc.strip():
             raise InputError("JSON input: empty; give a JSON object in a file or on standard input") from None
         place = f"line {line + error.lineno - 1}, column {error.colno}"
+        if not error.doc[: error.pos].strip():
+            raise InputError(f"JSON input: {place}: found {shown(error.doc[error.pos :])}, expected JSON") from None
         raise InputError(f"JSON input: {place}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested too deeply; no message has that many levels") from None

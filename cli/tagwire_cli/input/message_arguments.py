@@ -7,6 +7,7 @@ import click
 
 from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
+from tagwire_cli.input.bytes import HEX_ARGUMENT, looks_like_hex
 from tagwire_cli.input.encodings import file_hint
 
 if TYPE_CHECKING:
@@ -48,14 +49,21 @@ def example_of(registry: "Registry") -> str:
 
 
 def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
+    example = example_of(registry)
+    example = example if wanted.startswith("MESSAGE") else example.replace("Request ", " ")
     if len(words) < 2:
-        name = example_of(registry)
-        example = name if wanted.startswith("MESSAGE") else name.replace("Request ", " ")
-        hint = file_hint(words)
+        hint = _hint(words)
         raise click.UsageError(f"give {wanted}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = words
     try:
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
+        # The arguments may be in the wrong order, or the first ones may be missing.
+        error.message += f"; {_hint(words) or f'give {wanted}, such as {example}'}"  # type: ignore[misc]
         raise
+
+
+def _hint(words: Sequence[str]) -> str:
+    """Return a hint if one of the words is a file that another command reads, or if the first word is hex; else ""."""
+    return file_hint(words) or (HEX_ARGUMENT if words and looks_like_hex(words[0].encode()) else "")

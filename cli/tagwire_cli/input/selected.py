@@ -103,21 +103,23 @@ def source(
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
     except click.UsageError as error:
-        if hint := order_hint(words):
+        hint = order_hint(words)
+        if hint and hint[2:] not in error.message:
             error.message = error.message.rstrip(".") + hint  # type: ignore[misc]  # click offers no other way
         raise
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """Return a hint about the order of arguments, if a word is a file or no word is a version number; otherwise ""."""
+    """Return a hint about the order of arguments, if a word is a file, or VERSION is missing or not needed; else ""."""
     options = click.get_current_context().params
     if not options.get("is_capture") and (hint := file_hint([*words, options.get("file") or "-"])):
         return f"; {hint}"
     file = next((word for word in words if Path(word).is_file()), "")
-    if not file and any(word.removeprefix("v").isdecimal() for word in words):
+    has_version = not (options.get("is_capture") or options["kind"] == "request" or options["requests_file"])
+    if not file and len(words) > 1 and any(word.removeprefix("v").isdecimal() for word in words) == has_version:
         return ""
     remedy = "" if options.get("file", "-") != "-" else f"; give a file with --file {file or 'FILE'}"
-    return f". The order is MESSAGE VERSION PATH...{remedy}"
+    return f". The order is MESSAGE {'VERSION ' if has_version else ''}PATH...{remedy}"
 
 
 def _source(

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 from tagwire.errors import SpecError, TagwireError
@@ -32,6 +33,8 @@ class _Graded(Protocol):
     def severity(self) -> str: ...
 
 
+_MAGIC_AT = 16
+"""The offset of the magic byte in a batch."""
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -73,6 +76,7 @@ def print_error(error: TagwireError) -> int:
 
     If an error suggests a function argument such as `max_keys`, the equivalent option, --max-keys, is printed instead.
     """
+    from tagwire.log.errors import LogError
     from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.settings import SettingsError
@@ -83,6 +87,9 @@ def print_error(error: TagwireError) -> int:
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
         text = re.sub(r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{place}{error}")
+        if isinstance(error, LogError) and error.rule in ("TWL101", "TWL103") and error.offset <= _MAGIC_AT:
+            file = error.file if given_name(error.file) == error.file else "-"
+            text = f"{text}; if this is not a log segment, `tagwire explain {quote(file)}` detects what it is"
         say_error(text)
     return 2 if isinstance(error, (EngineError, SettingsError, MissingExtraError, UnreadableFileError)) else 1
 

@@ -87,10 +87,20 @@ def fitted(
             left -= len(_GAP) + widths[number]
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
-        say(f"tagwire: left out for lack of width: {left_out}; widen the terminal, or pipe the output", err=True)
+        note_left_out(left_out)
         # Lengthen shortened cells again: there is more room without the columns that are left out.
         return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
     return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
+
+
+def note_left_out(titles: str) -> None:
+    """Print on standard error which columns don't fit on the terminal; the same note only once."""
+    text = f"tagwire: left out for lack of width: {titles}; widen the terminal, or pipe the output"
+    context = click.get_current_context(silent=True)
+    if context is None or text not in context.meta:
+        say(text, err=True)
+        if context:
+            context.meta[text] = True
 
 
 def _shortened(cell: str, width: int, *, is_path: bool) -> str:

@@ -73,15 +73,17 @@ def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a
 
 
 def annotated_lines(
-    trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE
+    trace: Trace,
+    note: Callable[[Node], str] | None = None,
+    *,
+    bytes_a_line: int = BYTES_A_LINE,
+    widths: tuple[int, int, int] | None = None,
 ) -> Iterator[tuple[str, Row | None]]:
-    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None)."""
-    hex_width, path_width, type_width = len("bytes"), len("path"), len("type")
-    # Compute the rows twice instead of keeping them, because a row takes far more memory than its bytes.
-    for row in _rows(trace, None):
-        hex_width = max(hex_width, min(len(row.data), bytes_a_line) * 3 - 1)
-        path_width = max(path_width, len(row.path) if row.type else 0)
-        type_width = max(type_width, len(row.type))
+    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None).
+
+    `widths` is the result of `column_widths`, if the caller already has it.
+    """
+    hex_width, path_width, type_width = widths or column_widths(trace, bytes_a_line)
     yield f"# {title_of(trace)}", None
     yield _line(TITLES, hex_width, path_width, type_width), None
     for row in rows_of(trace, note):
@@ -96,6 +98,19 @@ def annotated_lines(
             yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {row.hex(part)}", row
     if trace.error is None and not trace.canonical:
         yield "# not canonical: writing the value gives other bytes", None
+
+
+def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
+    """Return the widths of the columns bytes, path and type.
+
+    This computes all rows, which `annotated_lines` does again, because a row takes far more memory than its bytes.
+    """
+    size, path_width, type_width = 0, len("path"), len("type")
+    for row in _rows(trace, None):
+        size = max(size, len(row.data))
+        path_width = max(path_width, len(row.path) if row.type else 0)
+        type_width = max(type_width, len(row.type))
+    return max(len("bytes"), min(size, bytes_a_line) * 3 - 1), path_width, type_width
 
 
 def parse_annotated(text: str) -> bytes:

@@ -323,7 +323,9 @@ class LossReport:
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         """Count the losses of the batch at `position` in `file`."""
         for loss in losses:
-            self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
+            # A header is a pair of its key and value.
+            value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
+            self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 
     def merge(self, other: "LossReport") -> None:
         """Add the counts of another report to this one."""

@@ -260,7 +260,8 @@ class _Reader:
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
-                self.fail(f"{cls.__name__} has no field {self.shown(key)}; {suggestion(key, keys)}")
+                case = " JSON keys are in camelCase" if any(key == row.name for row in keys.values()) else ""
+                self.fail(f"{cls.__name__} has no field {self.shown(key)}; {suggestion(key, keys)}{case}")
         fields: dict[str, Any] = {}
         for key, row in keys.items():
             holder = version if version in row.versions else None

@@ -357,7 +357,7 @@ def test_closed_output_is_not_an_error() -> None:
     with process("decode", "--frames", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:
         os.close(writer)
         _, said = running.communicate(GOOD * 1000)
-    assert said == b""
+    assert (running.returncode, said) == (141, b"")
 
 
 @pytest.mark.parametrize(("words", "expected"), [

@@ -152,7 +152,7 @@ def test_verify(logs: Path, tmp_path: Path) -> None:
     (report,) = map(json.loads, out.splitlines())
     assert code == 1 and [list(each) for each in report["problems"]] == [["position", "rule", "message"]]
     code, out, err = run("verify", tmp_path)
-    assert code == 1 and f"{path}:93: TWL104 crc: found" in out and err == "1 file, 1 problem\n"
+    assert code == 1 and f"{path}:93: TWL104 crc: found" in out and err == "1 segment, 1 problem\n"
 
 
 def test_state(logs: Path) -> None:

@@ -132,7 +132,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
     [report] = converted(folder, tmp_path / "to", Conversion("v1"))
     [row] = report.losses.rows()
     assert (row.path, row.times, row.position) == ("records[].headers[]", 6, 0)
-    assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "a tuple of 2"
+    assert row.file.endswith("topic-0/00000000000000000000.log") and row.value == "'h': 1 byte 31"
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
-from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.arguments.options import (
     json_lines_option,
     limit_option,
@@ -16,6 +16,7 @@ from tagwire_cli.arguments.options import (
     show_sensitive_option,
 )
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.echo import say
 from tagwire_cli.output.log_filter import RecordFilter, Template, Time
 from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import byte_writer, camel_keys, write_json_line, write_line
@@ -119,6 +120,8 @@ def command(
             for size in dump(each, begin, options, write):
                 if tell:
                     tell(size)
+    if found and not any(segment.size for each in found for segment in segments_of(each)):
+        say("tagwire: the log is empty", err=True)
     skipped.end()
 
 

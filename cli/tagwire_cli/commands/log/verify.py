@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.log.names import log_file
 from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
@@ -40,17 +41,21 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
       tagwire log verify /var/lib/kafka/data --json | jq 'select(.problems != [])'
     """
     found = list(partitions_of(paths))
-    files = problems = 0
+    segments = others = problems = 0
     with byte_progress("verify", found) as tell:
         for report in _reports(paths, found, format, limits_of(limits), tell):
-            files, problems = files + 1, problems + len(report.problems)
+            name = log_file(Path(report.file))
+            is_segment = Path(report.file) in paths if name is None else name.kind == "log"
+            segments, others = segments + is_segment, others + (not is_segment)
+            problems += len(report.problems)
             if as_json:
                 write_json_line(_row(report))
             else:
                 for line in _lines(report):
                     write_line(line)
     if not as_json:
-        say(f"{count(files, 'file')}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
+        files = count(segments, "segment") + (f", {count(others, 'other file')}" if others else "")
+        say(f"{files}, {count(problems, 'problem') if problems else 'no problems'}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
 
