@@ -158,8 +158,10 @@ def _refuse_links(directory: Path) -> None:
     """Raise OutputError for a folder that is a link, because files in its target would be overwritten or deleted."""
     for place in (directory, *directory.parents):
         if place.is_symlink():
-            text = f"{place} is a link to {place.readlink()}, and links are not followed"
-            raise OutputError(f"{text}; remove the link, or give the folder itself with --output")
+            raise OutputError(
+                f"{place} is a link to {place.readlink()}, and links are not followed; remove the link, or give the "
+                "folder itself with --output"
+            )
 
 
 def write_atomically(path: Path, text: str) -> None:

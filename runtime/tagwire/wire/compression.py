@@ -47,8 +47,11 @@ def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
     try:
         unpacked = _UNPACKERS[codec](data, most)
     except _TooLongError:
-        found = f"{len(data)} {codec} bytes that decompress to more than {most}"
-        raise DecompressionError(found, f"at most {most} (Limits.{limit})", is_limit=True) from None
+        raise DecompressionError(
+            found=f"{len(data)} {codec} bytes that decompress to more than {most} bytes",
+            expected=f"at most {most} (Limits.{limit})",
+            is_limit=True,
+        ) from None
     return unpacked
 
 
