@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import fsspec
 import jsonschema
 import pytest
 from command import tagwire_result
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import fsspec
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, find_partitions

@@ -12,11 +12,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
-import pyspark
 import pytest
 import spark_session
 
 from tagwire import log
+
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 pytestmark = [
     pytest.mark.spark,
