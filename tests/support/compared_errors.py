@@ -53,7 +53,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 
 @contextmanager
 def closed_way() -> Generator[None]:
-    """In the `with` block, raise an error if the engine asks the interpreter to decode a whole message."""
+    """Within the `with` block, raise an error if the engine uses the interpreter to decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "decode", asked)
         yield

@@ -161,7 +161,7 @@ _ODD: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def odd_records(format: str, random: Random) -> list[Record]:
-    """Return random records. Some have invalid values, or values that are valid but unusual."""
+    """Return random records, in which one or two values are invalid or unusual."""
     records = records_for(format, random, random.randrange(1, 4))
     for _ in range(random.choice((1, 1, 2))):
         name = random.choice(list(_ODD))

@@ -140,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return a spec set in which command-line options replace the settings."""
+    """Return the spec set with its settings overridden by the given command-line options."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 

@@ -107,7 +107,7 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
 
 
 def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
-    """Raise CaptureError, because the frame is a gap or its API is unknown."""
+    """Raise the CaptureError for a frame that can't be redacted: a gap, or a frame of an unknown API."""
     frame.decode()
     return data
 

@@ -86,8 +86,8 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    If none is, return only the candidates, unless the likeliest is a request or record batches with an error: this one
-    is explained up to the error.
+    Otherwise, return only the candidates. But if the likeliest candidate is a request, or record batches, with an
+    error, explain the bytes up to the error.
     """
     shown = guess.clear
     best = guess.best
@@ -123,10 +123,10 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 
 
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
-    """Yield lines that list the candidates, each with a command that explains the input in this way.
+    """Yield lines that list the candidates, each with a command that explains the input as that candidate.
 
-    `again` is the end of each command: options and input. If it is None, no commands are shown, because the input is a
-    frame within a file and too long to be given in hex.
+    `again` has the options and input to append to each command. It is None, and no commands are shown, if the input is
+    a frame within a file and too long to repeat as hex.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"
@@ -150,7 +150,7 @@ def _readings(guess: Guess, again: str | None) -> Iterator[str]:
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """Return the `tagwire explain` command that reads the input as this candidate."""
+    """Return a `tagwire explain` command for input of the candidate's kind. The caller appends the input."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":

@@ -47,7 +47,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield a `Part` for each frame in a file or, if `kind` is None, one for the whole file."""
+        """Yield a `Part` for each frame in a file. If `kind` is None, yield a single `Part` for the whole file."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)

@@ -121,7 +121,7 @@ def _verdict(place: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
-    """Yield (spot, how to export it) for each key and type that the spec uses and Kafka's language lacks."""
+    """Yield (position, how to export it) for each key and type in the spec that Kafka's spec language lacks."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield (object, key, name of the object's definition in the schema) for an object and nested objects."""
+    """Yield (object, key, name of the object's schema definition) for each key of an object and of its nested objects."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:

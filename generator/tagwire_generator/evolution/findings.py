@@ -68,7 +68,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Create a finding about a message, positioned at the message's name until a better position is found."""
+    """Create a finding about a message. Its position is the message's name until a more precise one is found."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,

@@ -35,12 +35,12 @@ class KnownCheck:
     """The names of all messages on either side."""
 
     def findings(self) -> "tuple[Finding, ...]":
-        """Return no findings, since the check has passed."""
+        """Return (), because only checks without findings are cached."""
         return ()
 
 
 class Memory:
-    """The cached results of a spec set and its lock in their current state."""
+    """The cached check results for the current state of a spec set and its lock."""
 
     def __init__(self, spec_set: SpecSet, lock: bytes) -> None:
         self._files = [(each, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
@@ -59,7 +59,7 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Check only messages that are not known to pass. If they can't be checked separately, check all messages."""
+        """Check only messages without a cached result. If they can't be checked separately, check all messages."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
@@ -73,7 +73,7 @@ class Memory:
         return Check(lock.baseline(), read([each.path.stem for each, _ in self._files]))
 
     def keep(self, check: "Check", lock: "Lock") -> None:
-        """Save which messages passed, and remove outdated cache entries."""
+        """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
         # Findings name messages, not files. A file named unlike its message can't be matched, so always check it.
@@ -85,7 +85,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """Return the messages that are not known to pass; None if a message has no file, or if nothing is cached."""
+        """Return the messages to check again. None means all: nothing is cached, or a locked message lacks its file."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}

@@ -72,7 +72,7 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[Headers, Headers]:
-    """Return the headers of the old and of the new set. A header that only one set has is used for both."""
+    """Return the header specs of the old and the new set. A header that only one set has is used for both sets."""
     before, now = Headers(old), Headers(new).or_those_of(Headers(known))
     return before.or_those_of(now), now.or_those_of(before)
 
@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a renamed message. If only the API key matches and the bytes differ, report a reused API key instead."""
+    """Report a renamed message. If it was paired by API key and its bytes differ, report a reused API key instead."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -240,5 +240,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field: new names, except for fields that the new spec lacks."""
+    """Return the JSON names on the path to a field. A removed field has its old name, any other field its new name."""
     return tuple(step.item.json_name for step in steps)

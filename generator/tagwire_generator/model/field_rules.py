@@ -68,7 +68,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _asked_for(message: "MessageSpec") -> str:
-    """Return how to enable extensions for this spec, as the end of an error message."""
+    """Return the end of an error message: how to enable the tagwire dialect for this spec."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'

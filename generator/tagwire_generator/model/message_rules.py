@@ -51,7 +51,7 @@ def name_violation(name: str) -> Violation | None:
 
 
 def _plain_violation(name: str) -> Violation | None:
-    """Return a violation of the rules that names and aliases share; None if the name is valid."""
+    """Return a violation of the rules that apply to both names and aliases; None if the name is valid."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if snake_case(name) in _WINDOWS_DEVICES:
@@ -175,7 +175,7 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def implied_headers(message: "MessageSpec") -> tuple[tuple[Versions, int], ...]:
-    """Return the default header version for each range of a message's versions."""
+    """Return the (versions, header version) pairs that apply if a spec doesn't declare `headerVersions`."""
     newest = _HIGHEST_HEADER.get(message.kind)
     if newest is None:
         return ()

@@ -116,7 +116,7 @@ class StructGraph:
                 yield position, struct, index, spec
 
     def target(self, spec: FieldSpec) -> int | None:
-        """Return the position of a field's struct; None for primitives, and for structs that are not declared."""
+        """Return the index of a field's struct in the graph; None for primitives and for undeclared structs."""
         return self.positions.get(spec.struct) if spec.struct is not None else None
 
     def _sorted(self) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import Imports
 
 
 class _Helpers(NamedTuple):
-    """The names of a wire type family's helpers, which are faster than the wire type methods of the same names."""
+    """The names of a wire type family's helper functions. They are faster than the wire type's own methods."""
 
     value_of: str
     raw_of: str
@@ -107,7 +107,7 @@ class Expressions:
     def numbers(self, wire: WireType, calls: str = "") -> str:
         """Return the name of a constant that reads and writes arrays of a number type.
 
-        With `calls` ("packers" or "unpackers"), it maps an element count to the `struct` method for that many elements.
+        If `calls` is "packers" or "unpackers", the constant instead maps element counts to methods of `struct.Struct`.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -134,7 +134,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.value_of), raw)
 
     def packed(self, wire: WireType, value: str) -> str:
-        """Return an expression that converts a field's value to an argument for `struct`."""
+        """Return an expression that converts a field's value to a value that Python's `struct` module can pack."""
         if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
@@ -192,7 +192,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return conditions that are true if `m` breaks a rule about several fields, such as a union; usually none."""
+        """Return conditions that are true if message `m` breaks a rule about several fields, such as a union."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helper functions for one value and for arrays; by default, those for bytes."""
+    """Return the endings of two helper functions' names: the function for one value, and the function for arrays."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

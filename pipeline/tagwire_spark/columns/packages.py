@@ -35,7 +35,7 @@ def find_registry(package: str) -> Registry:
 
 
 def _module(package: str) -> Any:
-    """Import a package, if necessary from an archive shipped with the job. Raises ImportError."""
+    """Import a package, if necessary from an archive shipped with the job. Raises ImportError if it is missing."""
     try:
         return import_module(package)
     except ModuleNotFoundError:

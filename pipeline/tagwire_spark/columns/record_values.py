@@ -83,7 +83,7 @@ def in_permissive_mode(wanted: RecordReading) -> RecordReading:
 
 
 def record_schema(wanted: RecordReading) -> StructType:
-    """Return the Spark type of the decoded structs."""
+    """Return the Spark type of a column of decoded records."""
     found = spark_type(wanted.type)
     assert isinstance(found, StructType)
     return found

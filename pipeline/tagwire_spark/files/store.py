@@ -46,7 +46,7 @@ class StorageOptions(dict[str, Any]):
     def hidden(self, text: str) -> str:
         """Return the string with secret option values and URL passwords masked.
 
-        A short secret is masked only where it is a whole word outside a URL.
+        A short secret is masked only if it is a separate word and not part of a URL.
         """
         for secret in sorted(_secrets(self), key=len, reverse=True):
             if len(secret) < _SHORT:
@@ -97,7 +97,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # the URL's last part may be a local path, without a protocol
+    for protocol in sorted(known):  # only known ones, because the URL's last part may be a local path
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             raise PipelineError(
                 "INVALID_TAGWIRE_OPTION",
@@ -125,7 +125,7 @@ def retried(call: Callable[[], _T]) -> _T:
         except (FileNotFoundError, PermissionError, TypeError, ValueError, TagwireError):
             raise
         except Exception:
-            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # random, so that tasks don't retry all at once
+            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # random, so that tasks don't all retry at once
     return call()
 
 

@@ -246,8 +246,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so no deletion goes unnoticed: the partitions show earlier deletions, and the task
-        that reads a split notices if its file was deleted later. Raises PipelineError.
+        Both come from one listing, so that every deletion is noticed. The partitions show earlier deletions, and the
+        task that reads a split finds out whether its file was deleted later. Raises PipelineError.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -280,7 +280,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL. Uses the known ends of unchanged last segments. Raises LogError."""
+        """Yield the requested partitions at a URL. Only searches changed segments for their ends. Raises LogError."""
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)
@@ -291,9 +291,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._end_of(partition, location.state_of(partition.segments[-1].path)) if partition.segments else None
 
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
-        """Return the end of a log, searching from its last known end.
+        """Return the end of a log; None if it has no segments. The search starts at the last known end.
 
-        If the file's `state` hasn't changed, return that end. Raises LogError.
+        If the last segment's file still has the same `state`, the known end is returned. Raises LogError.
         """
         if not partition.segments:
             return None

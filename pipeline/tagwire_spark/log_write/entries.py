@@ -172,7 +172,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return each row's `Facts.sequence_at_zero`, the sequence number for offset 0; -1 if unknown."""
+        """Return, per row, the sequence number that offset 0 would have (`Facts.sequence_at_zero`); -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

@@ -74,7 +74,7 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that it covers. A null that covers none stays null.
+    """Set the length at the start of a line to the number of bytes that it covers. If this is 0, keep a null length.
 
     The length covers the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
@@ -86,10 +86,10 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that a length covers.
+    """Yield the lines whose bytes a length counts.
 
-    If the length is named after a field (`headers_length` for `headers`) whose lines follow, it covers that field's
-    lines. Otherwise, it covers all later lines of its struct.
+    A length named after the next field (`headers_length` before `headers`) counts that field's lines. Any other length
+    counts all later lines of its struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and behind and _is_in(behind[0].path, field):
@@ -147,10 +147,10 @@ def _elements(behind: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(behind: Sequence[Line], array: str) -> int:
-    """Count an array's elements on edited lines.
+    """Count the elements of an array on lines that a user may have edited.
 
-    An element begins at a new index. If lines were duplicated without changing the index, it begins at a copy of the
-    previous element's first line.
+    An element begins at a new index. If the user has duplicated lines without changing the index, an element begins at
+    the copy of the previous element's first line.
     """
     count = 0
     number, first = "", ("", "")

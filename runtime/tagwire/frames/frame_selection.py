@@ -56,10 +56,7 @@ class _FrameSelection:
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that contains its field: the header's or the body's version.
-
-        `version` is the body's version.
-        """
+        """Return, for each path, the version of the struct that contains its field. `version` is the body's version."""
         head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(head), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])

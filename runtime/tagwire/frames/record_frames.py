@@ -101,10 +101,10 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
     """Decode a record of a log; `Frame.header` is None.
 
-    In the coordinator logs ("group", "transaction", "share"), `data` is a key if `key` is None, and otherwise the value
-    that belongs to `key` (the key's bytes or message). If `data` is None, the record is a tombstone, and the Frame has
-    message None and version -1. Raises DecodeError (also for None in logs without tombstones), UnsupportedVersionError,
-    and TagwireError for an unknown log.
+    In the coordinator logs ("group", "transaction", "share"), `data` is a record's key if `key` is None. Otherwise,
+    `data` is the value for `key` (the key's bytes or message). A value of None is a tombstone: the Frame then has
+    message None and version -1. Raises DecodeError for invalid bytes and for None in a log without tombstones,
+    UnsupportedVersionError, and TagwireError for an unknown log.
     """
     record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:

@@ -63,7 +63,7 @@ class Redaction:
         if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # emptied elements would be duplicates
+            keeps = self._same_length and not field.unique  # emptied unique keys would be duplicates
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)
@@ -72,7 +72,7 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # the default of records is null
+        return b"" if default is None else default  # records are null by default
 
     def _emptied_struct(self, value: Struct) -> Struct:
         """Empty all fields of a struct. Null fields stay null, so that its unions stay valid."""

@@ -133,7 +133,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
-            # Raises the DecodeError for a frame that is too short to contain a header.
+            # The frame is too short to contain a header, so this call raises a DecodeError.
             header.decode_from(head, header.VERSIONS.lowest)
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
@@ -276,10 +276,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, ResponseH]:
         """Decode the response to a request of this API and version. `data` is the frame without its size.
 
-        Instead of `api_key`, you can pass the response class, which tells type checkers the type of the result. If the
-        response has a fallback (`Message.FALLBACK`: a broker without the requested version of ApiVersionsRequest
-        answers in version 0, with error 35), `Frame.version` is the version of the answer. Raises DecodeError, whose
-        offset counts from the start of the frame, and UnsupportedVersionError.
+        Instead of `api_key`, you can pass the response class, which tells type checkers the type of the result. A
+        broker that lacks the requested ApiVersions version answers in version 0, with error 35 (`Message.FALLBACK`):
+        `Frame.version` is the version of the answer. Raises UnsupportedVersionError for an unknown version, and
+        DecodeError for invalid bytes, with an offset from the start of the frame.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._response_readers.get((api_key, version))

@@ -127,10 +127,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the usable entries of a leader epoch checkpoint. In a valid one, start offsets ascend and all are usable.
-
-    An entry is dropped if a later epoch starts at the same offset or below it.
-    """
+    """Return the usable entries of a leader epoch checkpoint: each must start below all entries that follow it."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -188,7 +185,7 @@ class Transactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """Combine this state with `later`, which was computed separately from the next segment."""
+        """Combine this segment's transactions with `later`, which was computed separately from the next segment."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

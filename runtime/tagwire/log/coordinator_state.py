@@ -65,7 +65,7 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """Resolve overlaps between ranges, join adjacent equal ranges, and drop the finished offsets below `start`.
+    """Resolve overlaps between ranges, join adjacent ranges with equal properties, and drop offsets below `start`.
 
     Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
     higher state wins.
@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies an entry's key. It is the same for all versions and for a legacy record's key."""
+    """Identify an entry's key by a tuple. Equal keys have equal tuples, even in other versions or legacy records."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
@@ -151,7 +151,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Return the groups by id. Each has `offsets`, `pendingOffsets` (of open transactions), and its other records."""
+    """Return each group's offsets, pending offsets (from open transactions) and other records, by group ID."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:

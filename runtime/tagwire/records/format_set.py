@@ -82,8 +82,8 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes left (default: in `header`). A format with its magic byte at an unusual position
-        is included only if its batch length is possible.
+        `left` is the number of bytes from `pos` to the end of the data, which by default ends with `header`. Prefers
+        formats whose batch length fits in these bytes if the magic byte alone doesn't identify the format.
         """
         if self.alone is not None:
             return [self.alone]
@@ -117,10 +117,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error about invalid bytes.
-
-        That is the format with their magic byte, or else the format with the highest magic byte.
-        """
+        """Return the format to name in an error: the format with the bytes' magic byte, or with the highest magic."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 

@@ -21,10 +21,7 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """The position of a format's checksum, and of the first byte that it covers.
-
-    Positions count from the end of the length field.
-    """
+    """The position of a format's checksum, and of the first checksummed byte, from the end of the length field."""
 
     algorithm: str
     at: int
@@ -84,7 +81,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The type of the length field if it is a varint; None if it has a fixed width."""
+        """The varint type of the length field; None if there is no length field, or if its width is fixed."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:

@@ -170,7 +170,7 @@ def signed_key(key: int) -> int:
 
 
 def unsigned_key(key: int) -> int:
-    """Return an int key as an unsigned number, as in the proposal's table."""
+    """Return an int header key as an unsigned 32-bit number, as in KIP-82's table of reserved keys."""
     return key & 0xFFFFFFFF
 
 
@@ -186,9 +186,9 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
 
 
-# The header keys of KIP-82's first draft. An enum of header keys gives each key a codec for its values.
+# The header keys of KIP-82's first draft. An enum of header keys assigns each key a codec for its values.
 #
-# The proposal reserves some keys. Their table is loaded only when a header with an int key is set.
+# KIP-82 reserves some keys. The table of reserved keys is loaded only when a header with an int key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:

@@ -111,14 +111,13 @@ def convert_records(
 ) -> tuple[M, tuple[RecordLoss, ...]]:
     """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is a format, or the message version that the reader uses; the spec then names the format. `version` and
-    `format` describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new
-    format or, in a response, a lower magic. Batches that the format can't represent at all (markers, empty batches) and
-    truncated batches are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists
-    those that the version does not have.
+    `to` is the new record format, or the message version that the reader uses. `version` and `format` describe the
+    current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or, in a response,
+    an older format. Truncated batches, and batches that the new format can't represent (markers, empty batches), are
+    left out and reported as losses. All other fields are copied unchanged.
 
-    With `on_loss="error"` the first loss raises an EncodeError. Raises DecodeError for invalid records, and otherwise
-    the same errors as `decode_records`.
+    With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid records, and otherwise the
+    same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -245,7 +244,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the innermost struct (the last of `holders`), or a copy with converted records if any have changed."""
+        """Convert the records in the last of `holders`, at any depth. Return that struct, or a copy if it changes."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

@@ -1,9 +1,9 @@
-"""The native engine's plans for a format: for its header, its records, and the messages in its wrappers.
+"""The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
 
 A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record: it has offsets and
 timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. `seen` returns a layout with
-these fields. Otherwise, plans work as for messages. Without the native engine, or for a format that it does not
-support, there are no plans, and the interpreter is used.
+the fields of a `Record`. If there is no native engine, or if it does not support a format, that format has no plans,
+and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -135,7 +135,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code can represent an item: a single value, or an array of (key, value) header pairs."""
+    """Return whether native code supports an item: any value but a struct, or the headers as (key, value) pairs."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

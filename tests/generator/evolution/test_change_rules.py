@@ -25,7 +25,7 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Return tagged string fields, one per argument. A non-empty argument is the name of the field's union."""
+    """Return a tagged string field for each argument: the name of the field's union, or "" if it is in no union."""
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):

@@ -109,7 +109,7 @@ TAIL = BODY[2:] + "ff "
 STATED = "the 3 bytes that tag 0 states to be the value"
 
 FAULTS = [
-    # version, bytes, error path and offset, found value, expected value
+    # version, bytes, and the error's path, offset, text of what was found, and text of what was expected
     (0, "000000", "topics", 0, "3 bytes left", "4 bytes"),
     (0, "ffffffff", "topics", 0, "null", "a value: []PollTopic is not nullable in this version"),
     (1, "fffffffe", "topics", 0, "length -2", "-1 (null) or more"),
@@ -151,7 +151,7 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # (bytes of version 2, the fields that Kafka's reader decodes; None if it rejects the bytes)
+    # (bytes of version 2, the fields that Kafka's reader decodes, or None if Kafka's reader rejects the bytes)
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),
@@ -173,7 +173,7 @@ LENIENT = [
 def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # the length overflows to 2^31 - 1, which Kafka also rejects
+    if fields is None:  # the count overflows to 2^31 - 1, so Kafka rejects it as well
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return

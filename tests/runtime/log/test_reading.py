@@ -115,7 +115,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):  # start after the last record
+    for where in (folder, segment):  # a start offset after the last record
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
         with pytest.raises(log.LogError) as behind:
             list(log.read(where, start_offset=1 << 40))
@@ -156,7 +156,7 @@ def test_formats_of_proposals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "byte"), [(93, 0), (92, 1), (90, 2)])
 def test_v3_checksum_that_looks_like_a_magic_byte(tmp_path: Path, number: int, byte: int) -> None:
-    """These v3 checksums look like an older magic byte at byte 16. The batches must still be read as v3."""
+    """If byte 16, in the checksum of a v3 batch, equals an older magic byte, the batch must still be read as v3."""
     batches = []
     for base, count in ((0, 100), (100, 4), (104, 3)):
         records = [

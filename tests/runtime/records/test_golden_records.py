@@ -20,7 +20,7 @@ NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
 # A record of magic 2 or 3 without its length and attributes takes 11 bytes; all its numbers are zig-zag varints.
-# These are timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header: count 02, key 02 68, null 01.
+# The 11 bytes: timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header (02, key 02 68, null 01).
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -127,7 +127,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # Bit 0 marks a null key, bit 1 a null value. With its length byte, the first message takes 4 bytes, the second 5.
+    # Attribute bit 0 marks a null key, bit 1 a null value. The messages take 4 and 5 bytes, with their length bytes.
     (
         "kip82-str",
         "nulls",
@@ -172,8 +172,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # After batchLength, 12 bytes: epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta 1.
-    # Then 21 bytes, 33 in total: baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, count 4.
+    # The 12 bytes after batchLength are epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), and lastOffsetDelta 1.
+    # The next 21 bytes (33 in total) are baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, and count 4.
     # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 (hex 2d).
     (
         "v3",
@@ -182,7 +182,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # If the draft means zig-zag varints: 45 is written as 5a, and 300 as d8 04.
+    # If the draft's varints are understood as zig-zag varints, 45 is written as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",

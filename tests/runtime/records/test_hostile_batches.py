@@ -90,7 +90,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """The wrapper's offset, the smallest int64, belongs to its last message, so the first offset is out of range."""
+    """A wrapper has its last message's offset. If that is the smallest int64, the first offset is out of range."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")

@@ -108,7 +108,7 @@ def test_next_writer_finishes_the_commit(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
         with pytest.raises(Stop):
             writer.commit(staged)
-    writer.abort(staged)  # must keep what is already committed
+    writer.abort(staged)  # must keep the rows that are already committed
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
 
@@ -236,9 +236,9 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Commit a write after another write has checked the log, but before it has linked its manifest.
+    """Commit a write after a second write has checked the log, but before the second write has linked its manifest.
 
-    The other write must append its rows if they have no offsets, and must be rejected if they have.
+    The second write must append its rows if they have no offsets. It must be rejected if they have offsets.
     """
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
@@ -397,7 +397,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If all disk operations fail once the manifest exists, the commit is valid; the error warns against a repeat."""
+    """If all disk operations fail after the manifest is in place, the write is committed, and the error must say so."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 

@@ -300,7 +300,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # rejected before Spark is needed
+    spark: Any = None  # not needed, because the arguments are rejected first
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")

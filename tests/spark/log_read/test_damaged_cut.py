@@ -51,7 +51,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# These bytes are in the batch length (first and last byte), magic, checksum, and last offset delta.
+# `at` is in the batch length (its first or last byte), the magic, the checksum, or the last offset delta.
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
@@ -186,7 +186,7 @@ def test_first_batch_after_an_end_in_a_gap_ends_the_read(tmp_path: Path, level: 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 def test_value_with_a_batch_inside_a_damaged_batch(tmp_path: Path, cut: bool) -> None:
-    """Check a batch inside a record's value: it must not be read as part of the log if the outer header is damaged."""
+    """If an outer batch header is damaged, a batch inside a record's value must not be read as part of the log."""
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))

@@ -1,7 +1,7 @@
 """Merge the specs of several releases into one set, and check that no version's bytes change.
 
 A message is identified by its component, kind and API key, because names have changed between releases. A message
-without a key is identified by its kind and name. If the name has changed as well, a spec with the same bytes matches if
+without a key is identified by its kind and name. If its name has changed, a spec with the same bytes matches if
 one of the two names begins with the other. The merged spec has the newest name, and older names become aliases.
 """
 
@@ -216,7 +216,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed the wire format of a version, which is `text` in `release`."""
+    """Raise SpecError if merging has changed a version's wire format. `text` describes its format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

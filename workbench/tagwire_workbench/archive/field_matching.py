@@ -72,9 +72,9 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position in those `shared` versions that have the same bytes in both specs.
+    """Pair the fields of two specs by position. Uses the `shared` versions whose wire format is equal in both specs.
 
-    Raises SpecError if two versions pair an older field with different newer fields.
+    Raises SpecError if two versions pair one older field with different newer fields.
     """
     pairing = FieldPairing(newer["name"])
     texts = wire_texts(dict(newer)), wire_texts(dict(older))

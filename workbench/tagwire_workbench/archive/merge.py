@@ -52,7 +52,7 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Sides:
-    """A struct as the newer and the older spec declare it, and the versions that each of the two specs provides."""
+    """A struct's declarations in the newer and the older spec, and the versions that each spec provides."""
 
     newer: Spec | None
     older: Spec | None
@@ -172,7 +172,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs that fields use, each merged for all the versions in which it is used."""
+        """Return the common structs that fields use. Each is merged for all versions in which a field uses it."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:
@@ -202,7 +202,7 @@ def _struct_name(type: str) -> str:
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """Return the value for a version from a mapping of version ranges to values; "" if no range has the version."""
+    """Look up a version in a mapping from version ranges to values. Return "" if no range contains the version."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -212,7 +212,7 @@ def _interleaved(
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
     """Yield (newer field, older field) pairs in merged order. One of the two is None if only one spec has the field.
 
-    A field that only the older spec has comes after the field that precedes it there.
+    A field that only the older spec has follows the shared field that precedes it in the older spec.
     """
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
@@ -231,9 +231,9 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those of `versions` that are in the field's range `key`, such as `nullableVersions`.
+    """Return the `versions` that are in the field's range `key`, such as `nullableVersions`.
 
-    If the field has no `flexibleVersions`, those of the message apply.
+    If a field has no `flexibleVersions`, the message's range applies.
     """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
@@ -241,7 +241,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range that includes `inside` and excludes `outside`, `declared` if possible; None if none is needed."""
+    """Return a range with all of `inside` and none of `outside`, if possible `declared`; None if no range is needed."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):

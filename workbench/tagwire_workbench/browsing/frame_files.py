@@ -130,7 +130,7 @@ def _client(line: CapturedFrame) -> str:
 
 
 def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
-    """Return the frame. If it is a response, add the API key and version of its request, if that is known."""
+    """Add the request's API key and version to a response, if they are known. Return other frames unchanged."""
     if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
         return frame
     return frame._replace(api=(table.keys[row], table.versions[row]))

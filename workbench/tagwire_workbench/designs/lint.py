@@ -39,7 +39,7 @@ def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
 
 
 def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
-    """Among the versions that a request and its response share, return those flexible in each of the two."""
+    """Return the flexible versions of a request and of its response, limited to versions that both messages have."""
     both = request.valid_versions & response.valid_versions
     return request.flexible_versions & both, response.flexible_versions & both
 

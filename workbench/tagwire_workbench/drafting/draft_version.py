@@ -289,14 +289,14 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         notes=result.notes,
         gone=tuple(
             field for field in gone if field.rpartition(".")[0] not in gone
-        ),  # a removed struct's fields aren't listed
+        ),  # list a removed struct, but not its fields
         path=path,
         text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )
 
 
 def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text of a drafted spec. In place, comments are kept if the spec still has the same fields."""
+    """Return the text of a drafted spec. If it replaces its source and has the same fields, comments are kept."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

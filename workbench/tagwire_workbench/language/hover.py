@@ -187,5 +187,5 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Return the text with its backticks replaced, so that it can be put between backticks in Markdown."""
+    """Replace each backtick with an apostrophe, so that the text can be put between backticks in Markdown."""
     return text.replace("`", "'")

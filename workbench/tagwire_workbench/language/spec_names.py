@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list to which a field belongs, given the value of its name; the field itself if it is in no list."""
+    """Return the list that contains a field, or the field itself if it is in no list. `value` is the field's name."""
     field = value.parent
     if field is None or field.parent is None:
         return None

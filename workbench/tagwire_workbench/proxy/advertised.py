@@ -45,7 +45,7 @@ class Advertised:
         """Return the response with all addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # otherwise, no address is given
+            return moved(host, port) if host and port in _PORTS else (host, port)  # without both, there is no address
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)
@@ -94,7 +94,7 @@ class Advertised:
 
 
 def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
-    """Yield the path of each struct with an address, such as `brokers[].`, in one version or (None) in any."""
+    """Yield the path of each struct with an address, such as `brokers[].`. Without `version`, search all versions."""
     rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
     host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
     if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):

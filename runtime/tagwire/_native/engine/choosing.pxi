@@ -129,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add a `tw_hole` for each column of the selected field `step`. `value` is the field's default."""
+        """For each column of the field `step`, add the value to use if the field is absent. `value` is its default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")

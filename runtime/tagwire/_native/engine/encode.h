@@ -53,8 +53,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact int if it is in the range of the integer kind; the buffer must have room. Return 1; or write nothing
- * and return 0 if the caller must use tw_write_value instead. */
+/* Write an exact Python int and return 1; the buffer must have room. If the value can't be written here, write nothing
+ * and return 0: the caller must then use tw_write_value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;

@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the bytes that `finished` returned, until a record is added; the writer is empty meanwhile
+    cdef bytes done  # the bytes that `finished` took from the writer; kept until a record is added
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -41,7 +41,7 @@ cdef class Gathering:
             self.highest[register] = INT64_MIN
 
     def take(self, element):
-        """Write a record object. Return False and write nothing if Python must write it."""
+        """Write a record object. Return False and write nothing if C can't encode it."""
         cdef PyObject *given[GIVEN]
         cdef Py_ssize_t index
         if type(element) is not type(self.model):
@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records and the highest value relative to each input, such as the highest offset."""
+        """Return the encoded records, and the highest value for each base in `inputs`, such as the highest offset."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
@@ -173,7 +173,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # Indexes into BUILDER_NAMES and BUILDER.
+    # The indexes of the builder's slots in BUILDER_NAMES and BUILDER.
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -193,7 +193,7 @@ cdef tuple BUILDER_NAMES = (
     "compression", "timestamp_type", "append_time",
 )
 cdef tuple USUAL = (None, None, None, None, "none", "create", -1)
-cdef Py_ssize_t BUILDER[SETTINGS]  # the slots of the attributes in BUILDER_NAMES
+cdef Py_ssize_t BUILDER[SETTINGS]  # the slot of each attribute in BUILDER_NAMES
 
 define(
     &APPEND, "append", <void *>append, METH_FASTCALL | METH_KEYWORDS,
@@ -225,7 +225,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
             if begin_natively(builder, given):
                 return builder
         elif type(<object>slot) is Gathering:
-            gathering = <Gathering>slot  # strong reference: garbage collection may clear the builder's slot
+            gathering = <Gathering>slot  # hold a reference: garbage collection may clear the builder's slot
             if gathering.add(given):
                 return builder
     return append_in_python(builder, args, count, names)
@@ -278,7 +278,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # the keyword is unknown, or its string is not interned
+        if place == GIVEN:  # leave unknown keywords, and keyword strings that are not interned, to Python
             return False
         given[place] = args[count + index]
     return True

@@ -8,7 +8,7 @@ cdef enum:
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # `algorithm`: index into `sums`; -1 if there is no checksum
+    int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`; -1 without a checksum
 
 
 @final
@@ -103,7 +103,7 @@ cdef class HeaderSearch:
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC register after all bytes of the file before `at`, a position relative to the window."""
+        """Return the CRC register for all bytes of the file before `start + at`; the window `p` begins at `start`."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start

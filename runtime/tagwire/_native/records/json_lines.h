@@ -5,8 +5,8 @@
 #include "records/batch.h"
 #include "records/output.h"
 
-/* The text that all lines of a batch share. A JSON line begins with this text. In tab-separated text (`is_text`), it is
- * the names of the batch's attributes, which end each line. */
+/* The text that all lines of a batch share: the beginning of each JSON line or, in tab-separated text (`is_text`), the
+ * names of the batch's attributes at the end of each line. */
 typedef struct {
     const char *data;
     size_t size;

@@ -28,7 +28,7 @@ def test_every_version_has_distinct_valid_seeds() -> None:
 
 
 def test_shapes_of_heartbeat_request_v4() -> None:
-    """The messages have three compact strings (the last one is nullable), an int32, and tagged fields."""
+    """The fields are a compact string, an int32, two more compact strings (the last one nullable), and tagged fields."""
     made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
     assert made == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",
@@ -107,4 +107,4 @@ def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None
             assert parcel.decode(message.encode(version), version) == message
     chosen = {message.content[0] for _, message in seeds(parcel, 2)}
     assert chosen == {"text", "goods", "flowers"}
-    assert "many" not in dict(seeds(parcel, 2))  # `many` would need three stops with distinct keys
+    assert "many" not in dict(seeds(parcel, 2))  # `many` needs three stops, but there are only two distinct keys

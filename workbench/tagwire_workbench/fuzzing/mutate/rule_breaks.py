@@ -41,7 +41,7 @@ _TRIES: Final = 12
 
 
 def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
-    """Replace a range by `data`, in which a decoder must report an error at `path`, `inside` bytes from the start."""
+    """Replace a range with `data`. Decoders must report an error at `path`, `inside` bytes after the data's start."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -74,7 +74,7 @@ def _left(read: Input, site: Site, begin: int) -> int:
 
 
 def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a length or count that is too large for the bytes that follow."""
+    """Replace a length or count with one that is too large for the bytes that follow."""
     head = _head(read, site)
     if head is None:
         return None

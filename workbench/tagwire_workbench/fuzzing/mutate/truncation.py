@@ -27,7 +27,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
 
 
 def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
-    """Return (path, offset) of a reader's error if the input ends at `cut` in `site`; None if readers may differ."""
+    """Return the (path, offset) at which decoding fails if `site` is cut at `cut`; None if readers may disagree."""
     own = _own(read, site, cut)
     if own is not None:
         return own
