@@ -129,7 +129,7 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 
 
 def best_cases() -> "Cases":
-    """Return a function that returns a case for a message version: every field set, but short enough to read.
+    """Return a function that finds a case for a message version: with every field set, but short enough to read.
 
     Newer sources are preferred: first Kafka 4.4.0's classes, then the development version that still had what 4.0
     removed, then the independent encoder.

@@ -81,7 +81,7 @@ def _others(value: Any, random: Random) -> list[Any]:
 
 
 def _copied(value: Struct) -> Struct:
-    """Return a copy of a struct with exactly its values, right or wrong. `replace` would convert arrays to tuples."""
+    """Return a copy of a struct with the same, possibly invalid values. `replace` would convert arrays to tuples."""
     other = type(value)()
     for name in value.__slots__:
         setattr(other, name, getattr(value, name))

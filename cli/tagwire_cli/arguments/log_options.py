@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, formats from `format_option` accept everything that Kafka's reader does."""
+    """Add the option `--lenient`. With it, the FormatSet of `format_option` accepts all that Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -70,7 +70,7 @@ class Exported:
 
 
 def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
-    """Export the specs of a set, and return all problems in them. A spec with errors is not exported."""
+    """Export the specs of a set. Return the exported specs and all problems. A spec with errors is not exported."""
     specs = list(specs)
     registers = registers_among(each.data for each in specs)
     shared = SharedStructs(specs, options, registers)
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield (object, key, name of the object's schema definition) for each key of an object and of its nested objects."""
+    """Yield (object, key, name of the object's schema definition) for each key of an object and of nested objects."""
     for key, kind in key_kinds(place).items():
         value = node.get(key)
         if value is None:

@@ -54,7 +54,7 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the whole set's check, without running it, if it passed earlier; None otherwise."""
+        """Return the check of the whole set if an earlier run has passed it; otherwise None, and it must be run."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 

@@ -1,7 +1,7 @@
 """Compare two sets of specs: the layouts of all common versions, and the properties that layouts don't contain.
 
-Equal specs are compared only once. Otherwise, each common version is expanded and compared. Equal differences in
-consecutive versions become one finding, and each break is proven in one of its versions.
+If both sets contain the same spec, its versions aren't compared. Otherwise, the layouts of each common version are
+compared. A difference that recurs in consecutive versions is a single finding, and its proof uses one of the versions.
 """
 
 from collections import Counter
@@ -197,7 +197,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield findings about layouts: one for each difference and each range of consecutive versions with it."""
+        """Yield findings about layouts: one per difference and per range of consecutive versions that have it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):

@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the comments since the last item to the item at `path`, or to the item around it with its own line."""
+        """Attach the pending comments to the item at `path` or, if that shares a line, to the item that encloses it."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -174,7 +174,7 @@ class _Scan:
             self.last = path
 
     def behind(self, comment: str) -> bool:
-        """Attach a comment to the item that ends just before it on the same line. Return False if there is none."""
+        """Attach a comment to the item that ends just before it on its line. Return False if no item ends there."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
             return False

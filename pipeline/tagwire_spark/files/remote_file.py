@@ -73,14 +73,14 @@ class RemoteFile:
             self._check()
 
     def range(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end`. Raises PipelineError, LogPathError."""
+        """Return the bytes from `start` up to `end`. Raises PipelineError, or LogPathError if the file is missing."""
         if start >= end:
             return b""
         with self._reaching():
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes, without retries. Raises PipelineError if the file changed, and client errors."""
+        """Request a range of bytes once. Raises PipelineError if the file changed, and the errors of the S3 client."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
@@ -105,10 +105,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Check that the file is unchanged since planning. If the file has grown, store its new state.
-
-        Raises PipelineError, LogPathError.
-        """
+        """Store the file's current state. Raises PipelineError if the file has changed in a way that isn't allowed."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found

@@ -1,7 +1,7 @@
-"""`whatif_logs` does for the logs of a whole cluster what `tagwire whatif` does on one machine.
+"""Measure the logs of a whole cluster in another record format, as `tagwire whatif` does on one machine.
 
-Each task measures a segment, and the driver adds up the counts. Apart from CPU times, the results are those of the
-command.
+Each task measures a segment, and the driver adds up the counts. Except for CPU times, the results are the same as on
+one machine.
 """
 
 from collections import Counter

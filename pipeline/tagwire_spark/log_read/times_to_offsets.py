@@ -23,7 +23,8 @@ from tagwire_spark.options import invalid
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
     """Return the query for one partition, with its start and end times replaced by offsets.
 
-    Raises PipelineError for damage and, with `late_is_error`, for a start time that is later than all records.
+    Raises PipelineError if the log is damaged. With `late_is_error`, also raises it if all records are before the start
+    time.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
@@ -50,7 +51,7 @@ def _offset_at(query: LogQuery, partition: Partition, timestamp: int) -> int | N
 def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False) -> int | None:
     """Return the offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
 
-    Raises LogError for damage before that record, unless `permissive`.
+    Raises LogError if the log is damaged before that record, unless `permissive` is set.
     """
     for segment in partition.segments:
         earlier = earlier_part(segment, timestamp, format)

@@ -27,8 +27,8 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
 
-    If `fails` is false, recreated topics raise no error, and are read from the beginning. Returns whether any
-    topic was recreated.
+    If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if
+    any such topic was found.
     """
     ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
     for key in starts.keys() & logs.keys():

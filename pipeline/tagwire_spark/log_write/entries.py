@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 
 def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
-    """Yield the records of an Arrow batch, in order. Raises PipelineError."""
+    """Yield the records of an Arrow batch, in order. Raises PipelineError for rows that can't be written."""
     columns = _Columns(batch, target)
     last: Any = None
     known: Facts | None = None

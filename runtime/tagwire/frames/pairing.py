@@ -51,7 +51,7 @@ class Pairing(Generic[T]):
         return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
 
     def is_silent(self, frame: bytes) -> bool:
-        """Return whether a request gets no response. A request that can't be read is assumed to get one."""
+        """Return whether a request gets no response. Returns False if the request can't be read."""
         silent = self._silent.get(int.from_bytes(frame[:2], "big", signed=True))
         if silent is None:
             return False
@@ -62,7 +62,7 @@ class Pairing(Generic[T]):
             return False
 
     def ask(self, connection: Hashable, frame: bytes, request: T) -> bool:
-        """Add a request to the waiting ones if it gets a response. Return whether it does."""
+        """Add a request to the waiting requests, unless it gets no response. Return whether it was added."""
         if self.is_silent(frame):
             return False
         self.wait(connection, frame, request)

@@ -320,7 +320,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> None:
         """Make a native plan for frames with this header and message version, and cache it for later calls.
 
-        Does nothing if the header or message has no native serializer, or if the class is from another package.
+        Does nothing if the header or the message has no native serializer, or if `cls` belongs to another package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]
         parts = plans_of[0].get(cls.header_version(version)), plans_of[1].get(version)

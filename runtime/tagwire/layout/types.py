@@ -100,7 +100,7 @@ class Array(FrozenData):
 
 
 class Nested(FrozenData):
-    """A struct. If it is nullable, a marker precedes it: an int8 of -1 or 1 or, in a tagged field, a uvarint of 0 or 1."""
+    """A struct. A nullable struct follows a marker: an int8 of -1 or 1 or, in a tagged field, a uvarint of 0 or 1."""
 
     __slots__ = ("marker", "struct")
 

@@ -81,7 +81,7 @@ class Headers:
     """An alias, named as in the standard library's multimaps."""
 
     def add(self, key: str, value: bytes | None) -> None:
-        """Add a header at the end. Raises EncodeError for a null value if the encoding can't represent it.
+        """Add a header at the end. Raises EncodeError for a null value if `encoding` has no null values.
 
         Raises AttributeError for the headers of a ConsumerRecord.
         """

@@ -38,8 +38,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals; None if its records must be read one by one.
 
-    This is necessary without native code, with limits on records, for records whose fields differ from magic 2, and for
-    invalid records: reading them one by one raises the error.
+    This is necessary without native code, with limits on records, and if the record fields differ from magic 2. It is
+    also necessary for invalid records, because only reading them one by one raises the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -52,8 +52,8 @@ def totals(batch: RecordBatch) -> Totals | None:
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
     """Return (walk, record count, bases, whether records have attributes) of a batch, for native functions.
 
-    Return None if native code can't be used: with limits on records, for records whose fields differ from magic 2, and
-    for a batch that can't be decompressed or is too short for its record count. Reading its records raises the error.
+    Return None if native code can't be used: with limits on records, or if the record fields differ from magic 2. Also
+    return None for a batch that can't be decompressed or is too short; the caller's read then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

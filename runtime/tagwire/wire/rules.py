@@ -1,4 +1,4 @@
-"""Rules that involve several fields, for generated serializers, which need to know only whether a rule is broken."""
+"""Rules that involve several fields. Generated serializers call these functions to find out if a rule is broken."""
 
 from __future__ import annotations
 

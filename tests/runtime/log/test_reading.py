@@ -224,7 +224,7 @@ def test_segments_in_tiered_storage(copy_of: CopyOf) -> None:
 
 @pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
 def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
-    """The folder name contains the topic's ID, and each segment's snapshot has the producers at the segment's end."""
+    """Read a folder whose name contains the topic ID, and in which each segment has its own producer snapshot."""
     source = log.Partition(logs / name)
     partition = log.Partition(tiered(source.path, tmp_path))
     assert (partition.topic, partition.partition) == (source.topic, source.partition)

@@ -368,7 +368,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:
-    """The error's offset must be where the compressed data begins, and its text must have the decompressed offset."""
+    """Errors in compressed records must have the offset of the compressed data, and mention the decompressed offset."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)

@@ -139,9 +139,9 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """Check that an export and an import keep what rows can't represent.
+    """An export and an import must preserve properties for which rows have no columns.
 
-    Examples are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
+    These are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
     """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),

@@ -16,9 +16,9 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """Write a segment in which byte `at` of batch `number` is wrong. Return the size of a batch.
+    """Write a segment of equally large batches in which byte `at` of batch `number` is wrong. Return the batch size.
 
-    The index, if there is one, has an entry for each batch.
+    With `index`, also write an index with an entry for each batch except the first.
     """
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
@@ -162,7 +162,7 @@ def test_wrong_base_offset_before_damage_does_not_end_the_read(tmp_path: Path, c
 
 @pytest.mark.usefixtures("each_engine")
 def test_wrong_base_offset_at_the_end_of_an_arrow_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that rows after a batch with a wrong offset are read, even if it is the last batch in an Arrow batch."""
+    """Rows after a log batch with a wrong offset must be read, even if that log batch is the last in an Arrow batch."""
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'

@@ -26,7 +26,7 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Replace a file with another file of the same name, as a cleaner's swap or an overwrite does."""
+    """Replace a file with a new file of the same name, as when Kafka's log cleaner swaps a segment."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)
@@ -95,7 +95,7 @@ WRITTEN_OVER = [
 @pytest.mark.parametrize("of_stream", [True, False])
 @pytest.mark.parametrize("data", WRITTEN_OVER)
 def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
-    """Check that a last segment overwritten in place, as by `cp`, is rejected although it is no smaller."""
+    """A last segment that was overwritten in place, as by `cp`, must be rejected even if it hasn't become smaller."""
     path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
     size, read = path.stat().st_size, planned(tmp_path)
     reader = stream(tmp_path)

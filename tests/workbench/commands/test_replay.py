@@ -301,7 +301,7 @@ def test_topic_ids_are_matched_by_name() -> None:
 
 
 def test_equal_ids_in_another_order() -> None:
-    """IDs that both servers use must be mapped to themselves, even if topics without names are in another order."""
+    """IDs that both servers use must be mapped to themselves, even if the servers list topics in different orders."""
 
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])

@@ -180,7 +180,7 @@ def test_the_example_is_a_script() -> None:
 
 
 def test_scalars_are_read_as_in_json(tmp_path: Path) -> None:
-    """YAML 1.1 would read `no` as false, and the date as a date object."""
+    """`no` and `2026-01-01` must stay strings, although YAML 1.1 would read them as false and as a date object."""
     text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
     peer = play(tmp_path, text)
     asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])

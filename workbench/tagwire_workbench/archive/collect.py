@@ -100,7 +100,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message already has a spec of this release if its key or name matched, so no renamed spec can belong to it.
+    # If a message was matched by key or name, it has a spec of this release, so no renamed spec can belong to it.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -193,10 +193,10 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 
 
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
-    """Return the history of a message: for each version, the spans of releases in which its wire format was the same.
+    """Return the history of a message: for each version, the spans of consecutive releases with the same wire format.
 
     `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if the
-    merged spec changes a version.
+    merged spec has a version with another wire format than the last release with this version.
     """
     texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
     named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}

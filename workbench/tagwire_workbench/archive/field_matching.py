@@ -1,4 +1,4 @@
-"""Pair the fields of an older spec with those of a newer spec by their wire positions.
+"""Pair the fields of an older and a newer spec by their wire positions.
 
 If a version has the same bytes in both specs, its fields at the same index correspond, whatever their names. This finds
 fields that were renamed between two releases. Fields that exist only in versions dropped by the newer release are

@@ -131,7 +131,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return a hover that describes a value by its key. Used for values that have no hover of their own."""
+    """Return a hover with the description of a value's key. Used for values that have no hover of their own."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

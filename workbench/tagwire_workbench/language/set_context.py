@@ -32,18 +32,12 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether a spec declares something that other specs may use: a register or a shared struct.
-
-    For speed, the source is searched and not parsed.
-    """
+    """Return whether a spec may be a register or a shared struct, which other specs can use. Doesn't parse the spec."""
     return may_be_register(data) or may_be_shared(data)
 
 
 def asks_for_others(data: bytes) -> bool:
-    """Return whether a spec may use registers or shared structs of other specs.
-
-    For speed, the source is searched and not parsed.
-    """
+    """Return whether a spec may use registers or shared structs of other specs. Doesn't parse the spec."""
     return uses_registers(data) or b'"imports"' in data
 
 

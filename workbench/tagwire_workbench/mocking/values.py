@@ -27,7 +27,7 @@ _QUOTE_HINT: Final = "; if the value is a string, put it in quotes"
 
 
 class ScriptValueError(TagwireError):
-    """Raised for a value that its form, such as `$hex`, doesn't allow."""
+    """Raised for an invalid value in a special object, such as `$hex`."""
 
 
 class Setting(NamedTuple):

@@ -156,7 +156,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int fault = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* skip the elements: nothing to store, and any bytes are valid */
+        if (values == NULL && e->kind != TW_BOOL) { /* the elements aren't stored, and any bytes are valid */
             w->r.p += width * count;
             return 0;
         }

@@ -117,7 +117,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `holes`: the values of a selected field's columns if the field is absent."""
+        """Set `chosen.holes`, the values that a field's columns have if the field is absent from a message."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -155,7 +155,7 @@ cdef class Choosing(Owner):
 
         `change(rows)` returns the new rows, and the elements to append to arrays.
 
-        Returns None if C can't write the changes, or can't read the rows. In the latter case, `change` is not called.
+        Returns None if C can't read the rows (`change` is not called then), or if it can't write the changes.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x

@@ -93,7 +93,7 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Prepare to append after `finished`: copy the bytes that it returned back to the writer."""
+        """Prepare to append records after `finished`: copy the finished bytes back to the writer."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None

@@ -28,7 +28,7 @@ def test_every_version_has_distinct_valid_seeds() -> None:
 
 
 def test_shapes_of_heartbeat_request_v4() -> None:
-    """The fields are a compact string, an int32, two more compact strings (the last one nullable), and tagged fields."""
+    """The fields are a compact string, an int32, two compact strings (the last one nullable), and tagged fields."""
     made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
     assert made == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",

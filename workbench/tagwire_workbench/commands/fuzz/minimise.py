@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. Its name in the help includes a bracket (`[MESSAGE VERSION]`) that errors must not show."""
+    """The argument VERSION. In the help, its name includes a bracket (`[MESSAGE VERSION]`), but not in errors."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
