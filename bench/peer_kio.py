@@ -19,7 +19,7 @@ Make = Callable[[Any], Callable[[], Any]]
 
 
 class Kio(Library):
-    """kio, which has a module for each version of each message."""
+    """The kio library, which has a module for each version of each message."""
 
     name = "kio"
 

@@ -56,8 +56,8 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    The session is on the Spark Connect server `remote`, or the one that `spark-submit` has prepared, or on `master` (by
-    default local). Raises PipelineError if Spark fails.
+    Uses the Spark Connect server `remote` if it is given; otherwise the session of `spark-submit`, if that started this
+    process; otherwise `master` (default: local). Raises PipelineError if Spark fails.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()

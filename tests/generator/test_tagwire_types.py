@@ -130,7 +130,7 @@ GRIDS: dict[str, Any] = {
 }
 SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
-# By message and version: the field values, and the expected bytes.
+# Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
     # small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), and three arrays with int32 counts
     ("NumbersMessage", 0): (

@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def lines_run(work: Work) -> int:
-    """Return how many Python lines a function executes, including those in libraries."""
+    """Return how many lines of Python a function executes, including lines in libraries."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """Append a transaction marker. In some cases it raises the producer epoch, as newer transaction versions do."""
+        """Append a transaction marker. Some markers raise the producer epoch, as in newer transaction versions."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1

@@ -1,4 +1,4 @@
-"""Make random selections: paths and new values. Expected results come from decoding, changing and encoding messages."""
+"""Make random selections: paths and new values. `with_rows` makes the same changes to decoded messages."""
 
 from random import Random
 from typing import Any

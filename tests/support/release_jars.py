@@ -1,4 +1,4 @@
-"""Make small specs, jars with specs, and releases in the importer's form, for tests of the archive."""
+"""Make small specs, jars that contain specs, and releases as the importer reads them, for tests of the archive."""
 
 import json
 import zipfile

@@ -29,7 +29,7 @@ class InputError(TagwireError):
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
-    """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, decode them as hex with white space.
+    """Read all bytes of `file`, or of standard input for `-`. With `is_hex`, the input is hex, and is decoded.
 
     Raises InputError if the file can't be read, or contains invalid hex.
     """
@@ -39,7 +39,7 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
 
 
 def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
-    """Return the bytes to decode and their encoding: the contents of the FILE argument, or the words if they are hex.
+    """Return the bytes to decode and their encoding: the contents of the FILE argument, or the arguments if in hex.
 
     Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """
@@ -62,7 +62,7 @@ def note_empty(file: str) -> None:
 
 @contextlib.contextmanager
 def open_input(file: str) -> Generator[IO[bytes]]:
-    """Open `file` to read bytes, or standard input for `-`. An error while opening or reading becomes an InputError."""
+    """Open `file` to read bytes, or standard input for `-`. Raises InputError if opening or reading fails."""
     if file == "-":
         note_terminal()
     try:

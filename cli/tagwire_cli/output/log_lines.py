@@ -57,7 +57,7 @@ class DumpOptions(NamedTuple):
 def dump(
     found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
 ) -> Iterator[int]:
-    """Write the lines of each batch, then yield its size in bytes. Lines before a LogError are still written."""
+    """Write the lines of each batch, then yield the batch's size. Lines before a LogError are still written."""
     for segment, position, batch in _batches(found, begin, options):
         if options.filter.ends_before(batch):
             return

@@ -1,4 +1,4 @@
-"""Findings about spec changes. A finding violates one rule in a range of versions. If bytes change, it has a proof."""
+"""Findings about spec changes: the broken rule, the versions, and a proof if encoded bytes change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

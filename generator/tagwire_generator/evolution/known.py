@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # importing the spec readers would take longer than finding t
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """A check that passed in an earlier run. The result was found in the cache."""
+    """A check that passed in an earlier run, as recorded in the cache."""
 
     names: set[str]
     """The names of all messages on either side."""
@@ -66,7 +66,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # proofs of findings may need headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a finding's proof may include a header
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -125,7 +125,7 @@ def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
 def _is_apart(part: "Check", lock: "Lock") -> bool:
     """Return whether the messages in `part` can be checked without the other messages.
 
-    Each message must keep its name and API key, and a new message must not use a locked name or key.
+    Each message must have kept its name and API key, and no new message may use the name or key of a locked message.
     """
     from tagwire_generator.evolution.field_matching import api_of
 

@@ -42,9 +42,9 @@ def compare_specs(
 ) -> tuple[Finding, ...]:
     """Return the findings about all changes from an old set of specs to a new one, by message, most severe first.
 
-    Messages are paired by name, alias, or API key. Findings are positioned at message names;
-    `tagwire_generator.reading.positions` finds the fields. `known_headers` are the protocol's headers, for sets that
-    don't contain all specs.
+    Messages are paired by name, alias, or API key. Each finding has the position of a message's name;
+    `tagwire_generator.reading.positions` then finds the positions of fields. `known_headers` are the protocol's
+    headers, for sets that don't contain all specs.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -78,7 +78,7 @@ def _headers(
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
-    """Return the structs that both specs have, each once. The messages themselves come first."""
+    """Return a pair for each struct that both specs have. The first pair is the messages themselves."""
     return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
 
 

@@ -1,4 +1,4 @@
-"""A message with its attributes, fields and structs, and the summary of a message that package indexes need."""
+"""A message with its attributes, fields and structs, and a message summary for package indexes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -176,7 +176,7 @@ class MessageSpec:
 
     @property
     def own_structs(self) -> tuple[StructSpec, ...]:
-        """The structs that this spec declares itself, so that their classes are in its module."""
+        """The structs that this spec declares itself. Their classes are in the message's module."""
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:

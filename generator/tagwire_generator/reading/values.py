@@ -20,7 +20,7 @@ _HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
 
 
 class BadValue(Exception):
-    """Raised for an invalid value. The reader reports it at `node`."""
+    """Raised for an invalid value. The reader reports the error at the position of `node`."""
 
     def __init__(self, rule: str, node: Node, message: str) -> None:
         super().__init__(message)

@@ -29,7 +29,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
-        """Append the comment that follows an item to the item's last line. `_finished` moves it after the comma."""
+        """Append an item's trailing comment to the item's last line. `_finished` later moves it after the comma."""
         comment = self.behind.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 

@@ -93,7 +93,7 @@ class Expressions:
         return name
 
     def known_tags(self, tags: tuple[int, ...]) -> str:
-        """Return the name of a constant with the tags of a struct's known tagged fields (at least one)."""
+        """Return the name of a constant with the known tags of a struct, which has at least one."""
         name = "_TAGS_" + "_".join(map(str, tags))
         self.constants[name] = f"frozenset({{{', '.join(map(str, tags))}}})"
         return name
@@ -123,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if they are equal."""
+        """Return an expression that converts `raw`, a value unpacked by `struct`, to a field's value; "" if both are equal."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):

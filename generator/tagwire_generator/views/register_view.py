@@ -1,4 +1,4 @@
-"""The view of the module of a register (a table of named numbers): the constants that its template prints.
+"""The view of a register's module: the constants that its template prints. A register is a table of named numbers.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """

@@ -52,7 +52,7 @@ class Targets:
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """Return a template folder's targets; without a `targets.toml`, only Python modules. Raises SettingsError."""
+    """Read a template folder's `targets.toml`. Without it, only Python modules are generated. Raises SettingsError."""
     file = templates / FILE
     if not file.is_file():
         return Targets()

@@ -33,10 +33,10 @@ class RecordReading(NamedTuple):
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
-        """Decode a column of records. The values of a coordinator log also need their `keys`.
+        """Decode a column of records. Values in a coordinator log can be decoded only with their `keys`.
 
-        With `always_error`, the structs have a field `_error` in FAILFAST mode as well. Raises PipelineError for an
-        invalid record in FAILFAST mode, or a column that isn't binary.
+        With `always_error`, the structs have a field `_error` even in FAILFAST mode. Raises PipelineError for a column
+        that isn't binary and, in FAILFAST mode, for an invalid record.
         """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not is_bytes(column.type):

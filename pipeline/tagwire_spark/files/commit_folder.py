@@ -70,7 +70,7 @@ class Attempt:
         """Make finished files readable for the driver.
 
         They stay in place if the driver can read the attempt's folder, and are uploaded to object storage otherwise.
-        Raises PipelineError, OSError.
+        Raises PipelineError or OSError if the upload fails.
         """
         self._to.keep(self.folder.parents[1], files)
 
@@ -109,7 +109,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create the staging folder for one task attempt. `is_begun` works as in `commit.staging`."""
+        """Create the staging folder for one task attempt. For `is_begun`, see `commit.staging`."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
@@ -148,7 +148,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """Return the manifest of the last finished commit; empty if `_SUCCESS` is missing or not from tagwire."""
+        """Return the manifest of the last finished commit; empty if tagwire did not write `_SUCCESS`."""
 
     @abstractmethod
     def pending(self) -> list[int]:
@@ -164,7 +164,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Check, before the first file is moved, that all files of a change can be moved. Raises PipelineError."""
+        """Before any file of a change is moved, raise PipelineError if one of the files can't be moved."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:

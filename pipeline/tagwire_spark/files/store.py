@@ -80,7 +80,7 @@ def is_remote(path: str) -> bool:
 
 
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
-    """Return the file system for a URL, and its own name for the path. Raises PipelineError for an unusable URL."""
+    """Return a URL's fsspec file system, and the path in that file system. Raises PipelineError for an unusable URL."""
     core = required("fsspec", "spark").core
     with reaching(url, options):  # raises an error for an unknown scheme or a missing library
         _check_no_copies(url, options)

@@ -107,7 +107,7 @@ class _Columns:
         self.names = set(batch.schema.names)
 
     def values(self, name: str, default: Any, option: Any = None) -> Any:
-        """Return a value for each row: `option` if it is set, otherwise the column's value. `default` replaces null."""
+        """Return each row's value: `option` if it is set, otherwise the column's value. `default` replaces a null."""
         if option is not None or name not in self.names:
             return self._all(default if option is None else option)
         column = self.batch.column(name)

@@ -74,9 +74,9 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that it covers. If this is 0, keep a null length.
+    """Set the length at the start of a line to the number of bytes that follow. If this is 0, a null length is kept.
 
-    The length covers the rest of the line and, for records, the `opened` bytes of the batches on later lines.
+    These bytes are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
     width = _width(code, line.data)
     content = line.data[width:]

@@ -57,7 +57,7 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """Return a value of the same type without the sensitive content. Null stays null."""
+        """Return the empty value that replaces a sensitive value. Null stays null."""
         if value is None:
             return None
         if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element

@@ -41,7 +41,7 @@ def check_order(file: str, position: int, batch: RecordBatch, before: int) -> No
 
 
 class BatchRules:
-    """Checks each batch of a partition against the rules, in log order. Keeps the last offset and leader epoch."""
+    """Checks each batch of a partition against the rules, in log order. Remembers the last offset and leader epoch."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)

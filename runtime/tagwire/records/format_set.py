@@ -82,8 +82,8 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes from `pos` to the end of the data, which by default ends with `header`. Prefers
-        formats whose batch length fits in these bytes if the magic byte alone doesn't identify the format.
+        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If the magic
+        byte fits several formats, only those whose batch length is at most `left` are returned, unless none is left.
         """
         if self.alone is not None:
             return [self.alone]
@@ -117,7 +117,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: the format with the bytes' magic byte, or with the highest magic."""
+        """Return the format to name in an error: the format with the bytes' magic or, if none, the newest format."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -253,7 +253,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        # `setdefault`: if several threads get here at once, all of them use the first object.
+        # With `setdefault`, all threads use the same object, even if several of them get here at once.
         found = _formats.setdefault(name, found)
     return found
 

@@ -103,7 +103,7 @@ class Headers:
     def as_bytes(self, encoding: str | None = None) -> bytes:
         """Return the headers as bytes: the original bytes, unless a header was added.
 
-        With `encoding`, the headers are encoded in that format. Raises EncodeError if it can't represent them.
+        With `encoding`, the headers are encoded in that format. Raises EncodeError if that format can't represent them.
         """
         if encoding is not None and encoding != self.encoding:
             return encode(_layout_of(format_of(encoding)), _value(self._parsed()))

@@ -67,7 +67,7 @@ class MessageRecords:
         self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
-        """Yield the batches. Raises LimitError, and DecodeError, whose offset counts from the start of `data`."""
+        """Yield the batches. Raises LimitError, or DecodeError with an offset from the start of `data`."""
         formats = format_to_read(self.format, only=self._only)
         return read_batches(self.data, formats, self.limits, partial=self._partial)
 
@@ -86,8 +86,8 @@ def decode_records(
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
     `version` is the version in which the message was decoded (default: the latest); it determines the format of the
-    records. `format` overrides that format, or names one if the spec doesn't. With `partial`, by default in responses,
-    a truncated last batch of a field is left out. Raises TagwireError for a message whose spec names no format,
+    records. `format` overrides that format, and is required if the spec names none. With `partial` (the default for
+    responses), a truncated last batch is left out. Raises TagwireError for a message whose spec names no format,
     UnsupportedVersionError for an unknown version, and FormatError for an unknown format.
     """
     format_of_row = _formats(type(message), version, format)

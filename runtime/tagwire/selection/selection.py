@@ -63,8 +63,7 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
 
-        It differs from the message's version if the struct is shared between messages, because such structs have
-        versions of their own.
+        A struct that is shared between messages has versions of its own, which differ from the message's versions.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:

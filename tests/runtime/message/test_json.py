@@ -65,7 +65,7 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
 
 @pytest.mark.parametrize("engine", ["native", "python"])
 def test_bool_in_an_integer_field_becomes_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bool must become a number in JSON, as it does in bytes: `true` could not be read back."""
+    """A bool must become a number in JSON, as it does in bytes, because `true` could not be read back."""
     if tagwire.engine() == "python" and engine == "native":
         pytest.skip("there is no native engine")
     monkeypatch.setenv("TAGWIRE_ENGINE", engine)

@@ -58,7 +58,7 @@ def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> lis
 
 
 def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
-    """Return the rows of a read with `kafka_log`. File names are relative to `path`."""
+    """Read logs with `kafka_log`, and return the rows. File names are relative to `path`."""
     query = log_query({"path": str(path), **options})
     found = []
     for split in plan(query):

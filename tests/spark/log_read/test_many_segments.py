@@ -105,9 +105,9 @@ def test_rows_equal_those_of_separate_tasks(
 
 
 def test_committed_rows_of_partitions_with_the_same_offsets(tmp_path: Path) -> None:
-    """Check that aborted transactions of producer 5 in partition 1 don't hide its rows at the same offsets elsewhere.
+    """Aborted transactions in partition 1 must not hide rows at the same offsets in the other partitions.
 
-    The producer's last transaction is still open in every partition.
+    In every partition, the producer's last transaction is still open.
     """
     segments(tmp_path, 9)
     found = read(tmp_path, together=True, **COMMITTED)

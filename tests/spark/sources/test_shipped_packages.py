@@ -83,7 +83,7 @@ spark.stop()
 def test_environment_in_an_archive(tmp_path: Path) -> None:
     """Check that an environment shipped in an archive works in client mode.
 
-    The interpreter only works next to its folder `env`, as if driver and executor were two machines.
+    The interpreter works only if the current folder contains its `env`. This simulates a driver on another machine.
     """
     if spark_session.missing():
         pytest.skip(spark_session.missing())

@@ -144,7 +144,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec is this message in another release, judging by the API key or, without keys, the name."""
+    """Return whether a spec is this message in another release: it has the same API key or, without keys, the name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False

@@ -84,11 +84,11 @@ class SpecNames:
             self.structs.setdefault(name.text, name)
 
     def struct_at(self, offset: int) -> Name | None:
-        """Return the struct name at the cursor, declared or used."""
+        """Return the struct name at the cursor, in a declaration or a reference."""
         return _touched([*self.struct_uses, *self.structs.values()], offset)
 
     def field_at(self, offset: int) -> Name | None:
-        """Return the field name at the cursor, declared or used."""
+        """Return the field name at the cursor, in a declaration or a reference."""
         return _touched([*self.fields, *self.field_uses], offset)
 
     def register_at(self, offset: int) -> Name | None:

@@ -184,8 +184,8 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
     """Return the file that "go to definition" opens for a name declared in another file; None if there is none.
 
-    For a register or shared struct, this is the file that declares it. For an API key, it is the response of the
-    request, or the request of the response.
+    For a register or shared struct, this is the file that declares it. For an API key, it is the file of the other
+    message: the response to the request, or the request of the response.
     """
     tree = TextTree(document.text)
     names = SpecNames(tree)

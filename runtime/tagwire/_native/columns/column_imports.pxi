@@ -110,7 +110,7 @@ cdef object width_in(str format):
 
 
 cdef bint is_time(str format):
-    """Return whether an Arrow format string is a timestamp or a duration; its third letter is the unit."""
+    """Return whether an Arrow format string is a timestamp or a duration. Its third letter is the unit."""
     return format.startswith(("ts", "tD"))
 
 
@@ -189,7 +189,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # avoids a NULL pointer for an array without data
+            s.data = s.values  # an array without data may lack the buffer: avoid a NULL pointer
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3

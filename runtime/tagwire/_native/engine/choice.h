@@ -21,7 +21,7 @@ typedef struct {
     PyObject *value;
 } tw_hole;
 
-/* A field on at least one selected path. Mirrors tagwire.selection.paths.Step. */
+/* A field on at least one selected path: the C counterpart of tagwire.selection.paths.Step. */
 typedef struct {
     const tw_field *field;
     const tw_choice *inside; /* selected fields inside the struct or the array's elements; NULL if a path ends here */

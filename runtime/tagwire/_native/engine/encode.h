@@ -152,7 +152,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a nested struct or an optional fixed-width value. None is rejected unless the type has a marker byte. */
+/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {

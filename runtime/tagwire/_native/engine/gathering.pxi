@@ -15,7 +15,7 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The encoded records of a batch that is being built. Their deltas are relative to the bases in `inputs`."""
+    """The encoded records of a batch that is being built. `inputs` has the bases of their deltas."""
 
     cdef Elements plan
     cdef readonly tuple inputs

@@ -18,7 +18,7 @@ cdef class HeaderSearch:
     A form describes the batch header of one format: (length_at, is_varint, is_zigzag, counts_itself, least,
     magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length. The positions of the magic byte
     (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`) are relative to the end of
-    the length. Polynomial 0 means no checksum. A check takes the same time for any length (range_sums.h).
+    the length. Polynomial 0 means no checksum. Verifying a checksum takes the same time for any length (range_sums.h).
     """
 
     cdef object data
@@ -51,7 +51,7 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first position where a batch may begin from `at` up to `stop` (exclusive) in the window, or -1.
+        """Return the first position in the window, from `at` up to `stop`, where a batch may begin; -1 if none.
 
         `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """

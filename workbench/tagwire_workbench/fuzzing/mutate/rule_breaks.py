@@ -113,7 +113,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Only compact lengths are large enough to express this."""
+    """Write a string that is longer than Kafka allows. Only compact lengths can express its length."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -125,7 +125,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
-    """Return (start, end, path of the error) of each varint before a site's content: its length, count, tag or size."""
+    """Return (start, end, error path) for each varint in front of a site's content: its length, count, tag or size."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
