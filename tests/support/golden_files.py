@@ -117,7 +117,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return the value with an unknown tag in each struct. Their numbers ascend from the outermost struct inwards."""
+    """Return the value with an unknown tag in each struct. The tags ascend from the outermost struct inwards."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):

@@ -21,7 +21,7 @@ def rows(reader: LogStreamReader, start: dict[str, Any], end: dict[str, Any]) ->
 
 
 def triggers(reader: LogStreamReader, start: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Run micro-batches as Spark does, until there is no new data. Yield the end offset and the rows of each."""
+    """Run micro-batches as Spark does, until there is no new data. Yield each micro-batch's end offset and rows."""
     while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
         yield end, rows(reader, start, end)
         start = end

@@ -36,7 +36,7 @@ class Explained(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """The reason for which the command must exit with status 1; "" if there is none."""
+        """The reason why the command must exit with status 1; "" if there is none."""
         if self.error or self.missing:
             return self.error or self.missing
         error = next((trace.error for trace in self.traces if trace.error is not None), None)

@@ -213,7 +213,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest differences, for a simple proof; among equals, the newest."""
+        """Return the version with the fewest differences, for a simple proof. If several do, return the newest."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 

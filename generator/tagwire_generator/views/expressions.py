@@ -123,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, a value unpacked by `struct`, to a field's value; "" if both are equal."""
+        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if both are equal."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Import a data class, and return its name in this module (an alias if the module uses the name otherwise)."""
+        """Import a data class, and return its name in this module: an alias if the module already uses the name."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property

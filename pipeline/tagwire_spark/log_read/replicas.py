@@ -56,7 +56,7 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def _real(folder: str) -> str:
-    """Return a folder's path without links; return a URL unchanged."""
+    """Return a folder's path with all links resolved; return a URL unchanged."""
     return folder if is_remote(folder) else os.path.realpath(folder)
 
 

@@ -23,8 +23,7 @@ from tagwire_spark.options import invalid
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
     """Return the query for one partition, with its start and end times replaced by offsets.
 
-    Raises PipelineError if the log is damaged. With `late_is_error`, also raises it if all records are before the start
-    time.
+    Raises PipelineError if the log is damaged and, with `late_is_error`, if all records are before the start time.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:

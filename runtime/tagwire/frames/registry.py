@@ -200,9 +200,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame without its size; the options work as in `Message.decode`.
 
-        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, whose
-        offset counts from the start of the frame, and UnsupportedVersionError (`decode_header` can still read the
-        header).
+        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
+        offset from the start of the frame. Raises UnsupportedVersionError if the class lacks the version;
+        `decode_header` can then still read the header.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Sized(FrozenData):
-    """A string or bytes: a length, then the bytes. If `length` is None, they extend to the end of the enclosing bytes."""
+    """A string or bytes: a length, then the bytes. If `length` is None, they extend to the end of the data."""
 
     __slots__ = ("length", "longest", "nullable", "wire")
 
@@ -54,8 +54,8 @@ class Array(FrozenData):
     """An array: a count, then the elements.
 
     If `length` is None, the item named `counted_by` gives the count (see `Count`). If `counted_by` is also empty, the
-    elements extend to the end of the enclosing bytes. With `order`, the elements ascend; with `filled`, there must be
-    at least one. `unique` names the key fields: no two elements may have equal values in all of them.
+    elements extend to the end of the data. With `order`, the elements ascend; with `filled`, there must be at least
+    one. `unique` names the key fields: no two elements may have equal values in all of them.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")

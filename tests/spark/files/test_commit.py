@@ -133,7 +133,7 @@ def test_commit_that_is_not_json(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writers(tmp_path: Path) -> None:
-    """Check two writes that begin at the same offset: the later commit must be rejected without changing anything."""
+    """If two writes begin at the same offset, the later commit must be rejected and must not change anything."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
     other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
@@ -362,7 +362,7 @@ def seen_files(root: Path) -> dict[str, bytes]:
 def test_commit_that_fails_at_any_step_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
 ) -> None:
-    """Fail each disk operation once the manifest exists: the commit must be undone or carried out completely."""
+    """If a disk operation fails after the manifest exists, the commit must be undone or carried out completely."""
     replace, failed = Path.replace, 0
     for steps in range(60):
         root = tmp_path / str(steps)

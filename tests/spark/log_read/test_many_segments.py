@@ -46,7 +46,7 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of all splits, which are read in one task if `together`, otherwise in a task each."""
+    """Return the rows of all splits. Read the splits in one task if `together`, otherwise in a task each."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:

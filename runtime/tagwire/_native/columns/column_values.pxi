@@ -1,4 +1,4 @@
-"""Connect a message's fields to the Arrow arrays that provide their values, and convert rejected rows to objects."""
+"""Connect a message's fields to the Arrow arrays with their values, and convert rows that C rejects to objects."""
 
 
 cdef class Sources:

@@ -17,7 +17,7 @@ typedef struct tw_choice tw_choice;
 typedef struct {
     int column;
     int is_list;          /* whether the column's value is a new empty list */
-    const tw_field *field; /* the field whose default is the column's value, or NULL */
+    const tw_field *field; /* if not NULL, the column's value is this field's default */
     PyObject *value;
 } tw_hole;
 
