@@ -96,9 +96,9 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that creates a `Selected` from paths, and the arguments that follow the message and version.
+    """Return a function that creates a `Selected` from paths, and the arguments that remain after message and version.
 
-    Raises click.UsageError if the arguments for the message or version are missing or wrong.
+    Raises click.UsageError if the message or a required version is missing or wrong.
     """
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)

@@ -1,7 +1,7 @@
 """Compare two sets of specs: the layouts of all common versions, and the properties that layouts don't contain.
 
-If both sets contain the same spec, its versions aren't compared. Otherwise, the layouts of each common version are
-compared. A difference that recurs in consecutive versions is a single finding, and its proof uses one of the versions.
+The layouts of a message are compared, version by version, only if its spec has changed. A difference that recurs in
+consecutive versions is a single finding, and its proof uses one of these versions.
 """
 
 from collections import Counter

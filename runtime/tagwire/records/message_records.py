@@ -111,10 +111,11 @@ def convert_records(
 ) -> tuple[M, tuple[RecordLoss, ...]]:
     """Return a copy of the message with its records converted for another reader, and the losses.
 
-    `to` is the new record format, or the message version that the reader uses. `version` and `format` describe the
-    current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or, in a response,
-    an older format. Truncated batches, and batches that the new format can't represent (markers, empty batches), are
-    left out and reported as losses. All other fields are copied unchanged.
+    `to` is the new record format, or the message version whose format the reader expects. `version` and `format`
+    describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or,
+    in a response, an older format. Truncated batches, and batches that the new format can't represent (markers, empty
+    batches), are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
+    a version lacks.
 
     With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid records, and otherwise the
     same errors as `decode_records`.

@@ -63,7 +63,7 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
 
-        A struct that is shared between messages has versions of its own, which differ from the message's versions.
+        A struct that is shared between messages has versions of its own, which may differ from the message's version.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:

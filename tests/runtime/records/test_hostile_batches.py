@@ -201,7 +201,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
-    """Decompress 300 MB with a limit of 10 MB. Measure the process's memory, because codecs allocate outside of Python."""
+    """Decompress 300 MB with a limit of 10 MB. Measure the process, because codecs allocate outside of Python."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = pack(codec, bytes(300_000_000))
