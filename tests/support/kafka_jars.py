@@ -24,7 +24,7 @@ SECONDS = 60
 
 
 def kafka_jars(folder: Path) -> Path:
-    """Return a folder with the jars. Maven copies them to `folder` if necessary. If there are none, skip the test."""
+    """Return a folder with the jars. Maven copies them to `folder` if necessary. Without jars, skip the test."""
     if not shutil.which("java"):
         pytest.skip("there is no java")
     if "TAGWIRE_BROKER_JARS" in os.environ:

@@ -50,7 +50,7 @@ class RandomLog:
         return records
 
     def old(self, magic: str) -> None:
-        """Append messages of an old format, either single messages or a wrapper with all of them."""
+        """Append messages of an old format, either single messages or a wrapper that contains the messages."""
         records = [each.replace(headers=()) for each in self.records()]
         if magic == "v0":
             records = [each.replace(timestamp=-1) for each in records]

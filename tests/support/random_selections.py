@@ -52,7 +52,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def changed(value: Any, random: Random) -> Any:
-    """Return a random replacement for a value. It is usually valid, and sometimes it is the value itself."""
+    """Return a random replacement for a value. It is usually valid, and sometimes equal to the old value."""
     if type(value) is list:
         return [changed(each, random) for each in value]
     return value if random.random() < 0.3 else random.choice(_others(value, random))

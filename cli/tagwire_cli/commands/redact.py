@@ -113,7 +113,7 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may belong to one of `rivals` and would be redacted differently."""
+    """Redact a response. Raises TagwireError if it may belong to one of `rivals`, whose redaction would differ."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:

@@ -172,7 +172,7 @@ def _text_lines(
 
 
 def _of_record(record: Record) -> list[str]:
-    """Return the names of a record's own attributes, such as `tombstone`, as opposed to those of its batch."""
+    """Return the names of a record's own attributes, such as `tombstone`, without the attributes of its batch."""
     words = []
     if record.headers:
         words.append(_OF_RECORDS[0])

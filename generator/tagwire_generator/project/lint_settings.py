@@ -33,7 +33,7 @@ class LintSettings:
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # every command reads settings; loading the rules would slow it down
+            return  # every command reads the settings, and loading the rules would slow it down
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):

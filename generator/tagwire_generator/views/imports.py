@@ -7,8 +7,8 @@ from collections.abc import Iterable
 class Imports:
     """The names that a module imports.
 
-    If a spec uses a name such as `Message` or `UUID` itself, the import gets a leading underscore, which no name in a
-    spec has.
+    If a spec uses a name such as `Message` or `UUID` itself, the imported name gets a leading underscore, which no name
+    in a spec has.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

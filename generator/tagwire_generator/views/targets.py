@@ -1,4 +1,4 @@
-"""Read `targets.toml` of a template folder, which lists files to generate in addition to Python modules, or instead.
+"""Read a template folder's `targets.toml`, which lists files to generate in addition to Python modules, or instead.
 
     python = false                    # no Python modules; default: true
 

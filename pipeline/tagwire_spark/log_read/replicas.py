@@ -29,8 +29,8 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
     """Return the splits of each partition's segments, all from one folder.
 
     Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
-    segment has the highest base offset is used. If several folders have this segment, the one in which it is largest is
-    used.
+    segment has the highest base offset is used. If several folders have this segment, the folder with the largest copy
+    is used.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for whole in wholes:

@@ -213,6 +213,6 @@ DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowEr
 def range_of(key: int) -> KeyRange | None:
     """Return the reserved range that contains an unsigned key.
 
-    Return None if no range contains it, or if the drafts package, which lists them, is not installed.
+    Return None if no range contains it, or if the drafts package, which lists the ranges, is not installed.
     """
     return next((each for each in reserved_keys() if key in each), None)

@@ -157,7 +157,7 @@ def has_records_field(cls: type[Struct]) -> bool:
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function that maps a `FieldRow` to its record format: `format`, or else the one that the spec names.
+    """Return a function that maps a `FieldRow` to its record format: `format` if it is set, otherwise the spec's.
 
     The function returns "" for a field without records.
     """
@@ -226,7 +226,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """Converts the records in one message for another reader. `losses` collects what is lost."""
+    """Converts the records in one message for another reader. `losses` collects the values that are lost."""
 
     def __init__(
         self,

@@ -158,7 +158,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Encoded records, with their last offset and highest timestamp for the header."""
+    """Encoded records, with the last offset and the highest timestamp for the batch header."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 
@@ -179,7 +179,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine. There must be at least one: an empty batch has a different header."""
+    """Encode records with the native engine. At least one is required, because an empty batch has another header."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED

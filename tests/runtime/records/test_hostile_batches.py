@@ -33,7 +33,7 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
 
 
 def resealed(data: bytearray) -> bytes:
-    """Correct the length and checksum of a v2 batch, so that readers don't reject it because of them."""
+    """Correct the length and checksum of a v2 batch that was changed."""
     struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
     return bytes(data)

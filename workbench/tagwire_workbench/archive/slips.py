@@ -31,7 +31,7 @@ _MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
 def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
     """Return a spec's corrected tree of plain Python objects, notes about the corrections, and the remaining errors.
 
-    The tree is None if errors remain. Callers must not change it, because it is cached.
+    The tree is None if errors remain. Callers must not change the tree, because it is cached.
     """
     tree, notes, errors = _mended(source.text)
     return tree, notes, [replace(problem, file=source.origin) for problem in errors]
