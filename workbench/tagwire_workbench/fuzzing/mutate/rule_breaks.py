@@ -229,7 +229,7 @@ def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
 
 
 def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
-    """Shorten a known tagged field of fixed width, so that its value is incomplete. The field's size shrinks accordingly."""
+    """Make the value of a known, fixed-width tagged field incomplete, and reduce the size of the field accordingly."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]
