@@ -163,7 +163,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the arguments that are left for FILE."""
+    """Return a function that redacts frames of this kind, and the remaining arguments, which name the FILE."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

@@ -35,7 +35,7 @@ class KnownCheck:
     """The names of all messages on either side."""
 
     def findings(self) -> "tuple[Finding, ...]":
-        """Return (), because only checks without findings are cached."""
+        """Return no findings, because only checks without findings are cached."""
         return ()
 
 

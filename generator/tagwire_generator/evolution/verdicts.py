@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a renamed message. If it was paired by API key and its bytes differ, report a reused API key instead."""
+    """Report a renamed message. If only the API key is the same and the bytes differ, report a reused API key."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return

@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """The properties of a message, without its fields, that the rules for spec sets and the package index need."""
+    """The properties of a message that the rules for spec sets and the package index need. Fields are not included."""
 
     name: str
     kind: str

@@ -175,7 +175,7 @@ class RemoteBytes(FileBytes):
         return self.read(start, min(most, self._size) - start)
 
     def _block(self, position: int) -> _Block | None:
-        """Prefetch the next blocks. Return the block that contains `position`, or None if no block contains it."""
+        """Prefetch the next blocks. Return the block that contains `position`; None outside of the prefetched range."""
         blocks = self._blocks
         # Keep the block before `position`, because a batch may begin in it.
         while len(blocks) > 1 and blocks[1].end <= position:

@@ -35,7 +35,7 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for whole in wholes:
         folder = folder_name(whole.file)
-        # A folder whose name has no partition number is never a replica, so its key is its path.
+        # A folder whose name has no partition number is never a replica, so the folder's path is the key.
         key = (whole.topic if whole.partition >= 0 else folder), whole.partition
         by_key.setdefault(key, {}).setdefault(folder, []).append(whole)
     chosen: list[Split] = []

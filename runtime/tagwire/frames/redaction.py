@@ -75,7 +75,7 @@ class Redaction:
         return b"" if default is None else default  # records are null by default
 
     def _emptied_struct(self, value: Struct) -> Struct:
-        """Empty all fields of a struct. Null fields stay null, so that its unions stay valid."""
+        """Empty all fields of a struct. Null fields stay null, so that unions stay valid."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
         tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
         return value.replace(**fields, unknown_tags=tags)

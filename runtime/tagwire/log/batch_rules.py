@@ -127,7 +127,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the usable entries of a leader epoch checkpoint: each must start below all entries that follow it."""
+    """Return the usable entries of a leader epoch checkpoint: those whose start offset is below all later ones."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:

@@ -65,7 +65,7 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """Resolve overlaps between ranges, join adjacent ranges with equal properties, and drop offsets below `start`.
+    """Resolve overlaps, join adjacent ranges with equal counts and states, and drop offsets below `start`.
 
     Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
     higher state wins.

@@ -4,8 +4,8 @@ A log may outlive its first format and contain several, even within one file. Ea
 format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
 byte, because readers can't distinguish formats with equal magic bytes.
 
-Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes it, so each
-possible position must be tried. If bytes fit two formats, the checksums decide.
+Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes the magic
+byte, so each possible position must be tried. If bytes fit two formats, the checksums decide.
 """
 
 import re

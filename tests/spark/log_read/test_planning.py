@@ -159,7 +159,7 @@ def test_folders_of_other_partitions_are_not_listed(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(directory, "is_partition", counted)
     assert len(plan(log_query({"path": str(tmp_path), "assign": '{"t": [7]}'}))) == 1 and set(listed) == {"t-7"}
-    assert sorted(searched) == sorted([tmp_path, *tmp_path.iterdir()])  # each folder only once
+    assert sorted(searched) == sorted([tmp_path, *tmp_path.iterdir()])  # each folder is searched only once
     listed.clear()
     assert stream(tmp_path, subscribePattern="u.*").latestOffset({}, ReadAllAvailable()) == {} and not listed
 

@@ -19,7 +19,7 @@ Spec = Mapping[str, Any]
 
 
 class FieldPairing:
-    """Which field of a newer spec corresponds to each field of an older spec.
+    """Maps each field of an older spec to the corresponding field of a newer spec.
 
     Field names are stored in lower case, because specs and layouts capitalize them differently.
     """

@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file. Return its time, position, size, is_silent, and first bytes."""
+        """Store a frame in the temporary file. Return (time, position, size, whether it gets no response, start)."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

@@ -130,10 +130,10 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The drafts go to the folder `place`. With `only_new`, they contain only the new version, and messages that are
-    neither drafted nor headers are not written. If `place` is `folder` itself, specs keep all their versions and
-    comments; in another folder, no file is replaced. `released` are the baselines of the messages at `place`. Nothing
-    is written until `DraftPlan.apply`.
+    The drafts are for the folder `place`. With `only_new`, they contain only the new version, and no other specs are
+    written except headers. If `place` is `folder` itself, specs keep all their versions and comments. In another
+    folder, no existing file is replaced. `released` are the baselines of the messages at `place`. Nothing is written
+    until `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`
     lists every violation), for a request and response with different versions, and if a draft would overwrite a file in
