@@ -78,7 +78,7 @@ class _Steps:
         """Attributes of `m` that may be None in at least one version."""
 
     def refusal(self, struct: StructLayout) -> WriteStep:
-        """Return the step that rejects objects of the wrong class, and values that this version can't represent."""
+        """Return the step that rejects objects of the wrong class, or with values that this version can't represent."""
         cls = self.expressions.data_class(struct.cls)
         below = self.expressions.use("tagwire.wire", "is_subclass")
         conditions = [f"(type(m) is not {cls} and not {below}(type(m), {cls}))"]

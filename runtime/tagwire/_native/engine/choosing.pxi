@@ -79,7 +79,7 @@ cdef class Choosing(Owner):
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Set the columns and nested fields of a selected field. `type` is None if this version lacks the field."""
+        """Store a selected field's columns and nested fields. `type` is None if this version lacks the field."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
