@@ -141,7 +141,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Yield findings about API keys that a different message used before."""
+    """Yield a finding for each API key that a different message used before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:

@@ -110,7 +110,7 @@ class StructGraph:
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """Yield (position of the struct, struct, index in the struct, field) for all fields."""
+        """Yield (struct position, struct, field index, field) for all fields of all structs."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec

@@ -152,7 +152,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # so that errors in the header are reported first
+            self.registry.decode_header(frame, limits=limits)  # raises errors in the header first
             raise unreadable(
                 self._header.message.NAME,
                 None,

@@ -314,7 +314,7 @@ def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypa
 
 
 def test_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a write is rejected if the file system has no hard links: two commits could then collide."""
+    """A write must be rejected if the file system has no hard links, because two commits could then collide."""
 
     def link(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
