@@ -45,7 +45,7 @@ HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
 STOPS = {
     0: "00000002 000161 0005 000162 0000",  # count 2: city "a", 5 minutes; city "b", 0 minutes
     1: "03 0261 0005 00 0262 0000 00",
-    2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the gates: 7 and 0
+    2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the field gates, with the values 7 and 0
 }
 SENDER = {0: "", 1: "", 2: "026e 00"}  # name "n", no tagged fields
 GOLDEN = {

@@ -238,7 +238,7 @@ def _versions(findings: Sequence[Finding]) -> str:
 
 
 def _summaries(findings: Sequence[Finding]) -> list[str]:
-    """Describe findings in words. Findings with the same text about several fields become one description."""
+    """Describe findings in words. Findings that differ only in their field are described together."""
     by_text: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for finding in findings:
         by_text[finding.message, finding.rule].append(f"`{finding.path}`" if finding.path else "")

@@ -36,7 +36,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Reset the engine that record formats and message classes have chosen, so that they choose again."""
+    """Make record formats and message classes forget which engine they use, so that they choose one again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for made in RecordFormat.__subclasses__():

@@ -47,7 +47,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 
 def refuse_unjudged(path: str, what: str) -> None:
-    """Raise click.UsageError for a path with nothing to check. Reporting "no problems" for it would be misleading."""
+    """Raise click.UsageError for a path with nothing to check, because "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
+    """Print the findings; in text output, also what was checked. Exit with status 1 if a finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

@@ -140,7 +140,7 @@ def _has_version(registry: "Registry", capture: CapturedFrame) -> bool:
 
 
 def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
-    """Print a row for each client, with its frame count and APIs. Clients with few frames share the last row."""
+    """Print a row for each client, with its frame count and APIs. The last row sums up the clients with few frames."""
     by_client: dict[str, list[CapturedFrame]] = defaultdict(list)
     for capture in captures:
         by_client[_client(capture)].append(capture)

@@ -199,7 +199,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. Offsets are used to find out where the bytes of a line end and its text column begins."""
+    """Parse a hex dump. The offsets show how many bytes each line has, and so where its text column begins."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")

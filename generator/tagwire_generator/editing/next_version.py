@@ -28,7 +28,7 @@ _PARTNERS: Final = {"request": "response", "response": "request"}
 
 @dataclass(frozen=True, slots=True)
 class SpecChange:
-    """A spec with a new version or a new optional field."""
+    """A change to one spec file: a new version, or a new optional field."""
 
     name: str
     version: int

@@ -75,7 +75,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field with `new`'s tag; None if `new` is that field, or if layouts already show the conflict."""
+    """Describe the old field that had `new`'s tag; None for the same field, or if comparing layouts reports this."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the removed field or reservation that had this tag; None if there is none, or if it was `field`."""
+    """Describe the removed field or reservation that had this tag; None if there is none, or if `field` had it."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -96,7 +96,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
     """Yield findings about version ranges without effect, newly required fields, and changed record formats.
 
-    `offered` are the versions of the old message whose record formats are compared.
+    Record formats are compared in the versions `offered` of the old message.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, effect, key) for a changed version range that takes effect in no `present` or `known` version."""
+    """Return (range, effect, key) for a changed version range that affects no version in `present` or `known`."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -144,7 +144,7 @@ def _dead_range(
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
-    """Yield findings about changed record formats. Adding a format to a field without one breaks nothing."""
+    """Yield findings about record formats that changed. A field that gets its first format breaks nothing."""
     changed: dict[tuple[str, str], list[int]] = {}
     for version in versions & old.versions & new.versions:
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))
@@ -227,7 +227,7 @@ def _layouts(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Map the old name of each renamed field to the new field. Renamed fields have the same index and the same type."""
+    """Map the old name of each renamed field to the new field, which must have the same index and the same type."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes with new field names. Structs and elements are left out, and compared separately."""
+    """Return a type's attributes, with renamed fields under their new names, and without structs and elements."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -27,7 +27,7 @@ class Step(NamedTuple):
 
 
 def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
-    """Return every field of both structs once: the new fields in wire order, then removed fields."""
+    """Pair the fields of both structs: the new fields in wire order, then the removed fields."""
     olds = {item.name: item for item in old.fields}
     renamed = _renamed(old, new)
     steps = [Step(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]
@@ -90,7 +90,7 @@ How = Literal["name", "alias", "key"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A message's released spec and its new spec. `how` is the property that matched: name, alias or API key."""
+    """A message's released spec and its new spec. `how` is the property that both share: name, alias or API key."""
 
     old: Released
     new: MessageSpec

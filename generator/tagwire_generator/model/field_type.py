@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Return a hint with the correct spelling of an array type, given the name of its element type."""
+    """Suggest the correct spelling of an array type that was written in another way, given its element type."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
@@ -186,9 +186,10 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether null is allowed only in the tagwire dialect. This holds for fixed-width types.
+        """Whether a field of this type can be null in the tagwire dialect, but not in Kafka's: true for fixed-width
+        types.
 
-        In that dialect, a null marker byte precedes their values.
+        In that dialect, a marker byte before the value indicates null.
         """
         return self.scalar is not None and self.scalar.is_fixed
 

@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key in which numbers sort by value, and words sort before numbers."""
+    """Return a sort key that compares numbers by value, and puts words before numbers."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))

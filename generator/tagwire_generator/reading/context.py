@@ -92,16 +92,16 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
-        """Add a problem at a node. `because` names another file, if only errors in that file cause the problem."""
+        """Add a problem at a node. If only errors in another file cause the problem, `because` is that file's name."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_refused(self, node: Node) -> bool:
-        """Return whether the schema has rejected this value or a value inside it."""
+        """Return whether this value, or a value inside it, violates the schema of specs."""
         return any(id(each) in self._refused for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
-        """Return a key's converted value; None if the key is absent or wrong. A wrong key is added to `wounds`."""
+        """Return a key's converted value; None if the key is absent or invalid. An invalid key is added to `wounds`."""
         node = part.node.get(key)
         if node is None:
             return None

@@ -135,7 +135,7 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Report keys that a spec in the draft dialect can't have, because optionalFields replaces them."""
+    """In a spec of the draft dialect, report the keys that optionalFields replaces."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
@@ -168,7 +168,7 @@ def _infer_versions(
 
 
 def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace an enum's name with its table of named numbers. If there is none, drop the field's default as well."""
+    """Replace an enum's name with its table of named numbers. For an unknown name, also drop the field's default."""
     name: str | None = values.pop("enum", None)
     if name is None:
         return

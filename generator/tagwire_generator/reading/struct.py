@@ -30,7 +30,7 @@ class StructPart(Part):
 
 
 class StructReader:
-    """Reads the structs of one message. `structs` collects all of them except the message itself."""
+    """Reads the structs of one message. `structs` collects the structs that were read, except the message itself."""
 
     def __init__(self, reading: Reading, common: frozenset[str]) -> None:
         self.structs: list[StructPart] = []

@@ -25,7 +25,7 @@ def in_versions(versions: Versions) -> str:
 
 
 def message_doc(spec: MessageSpec) -> str:
-    """Return the docstring of a message's module, which has one line."""
+    """Return the docstring of a message's module, in one line."""
     return f"{spec.name} ({', '.join(_message_facts(spec))})."
 
 
@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths in `some` that `others` lacks. If it lacks a whole struct, leave out the struct's fields."""
+    """Return the paths that only `some` has. If `others` lacks a whole struct, leave out the struct's fields."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -208,10 +208,10 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """Names the functions of a module. Versions with equal layouts of a struct share one function.
+    """Chooses a module's function names. Versions of a struct that have the same layout share a function.
 
-    The function is named after the struct and the first version. A prefix that is the message's name is left out
-    (`_read_topic_v0`), unless another struct already has the shorter name.
+    The function is named after the struct and the first of these versions. A prefix that is the message's name is left
+    out (`_read_topic_v0`), unless another struct already has the shorter name.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Return a copy of `pairs` (structs of `value` and `error`) with the error `reason` in each row of the mask."""
+    """Return a copy of `pairs` (structs of `value` and `error`) where rows in the mask have the error `reason`."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -114,7 +114,7 @@ class Decoding(NamedTuple):
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Decode a column of bytes to a column of structs. Raises PipelineError, which names the failing row."""
+        """Decode a column of bytes to a column of structs. If a row is invalid, the PipelineError names it."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -167,7 +167,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    If `has_other_bytes` is set, decoded columns must be cast before Spark accepts them.
+    `has_other_bytes` tells whether a decoded column has Arrow byte types that Spark rejects, and must be cast first.
     """
 
     type: Any

@@ -52,7 +52,7 @@ def from_message(
     """
     number, columns = _version(version)
     wanted = decoding(messageName, number, options, fields)
-    # This cast only adds comments to the fields.
+    # The cast only adds each field's documentation as a comment.
     return _decoder(wanted)(_column(data), *columns).cast(wanted.commented())
 
 
@@ -180,7 +180,7 @@ class Call(NamedTuple):
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
     """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # Spark recognizes an Arrow UDF by these type hints
+    def settled(*columns: pa.Array) -> pa.Array:  # Spark requires these type hints of an Arrow UDF
         call.check(len(columns))  # Spark itself would accept any number of arguments
         settle_worker()
         return run(*columns)

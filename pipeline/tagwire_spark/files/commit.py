@@ -138,7 +138,7 @@ def abandon(job: Job) -> None:
 
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
-    """Return the jobs that have staging folders in a log folder."""
+    """Return the jobs whose staging folders are still in a log folder."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
 
@@ -259,7 +259,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Let other processes finish their commits. Without locks, two processes could carry out the same commit."""
+    """Give other processes time to finish their commits. Called if the folder can't be locked."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)

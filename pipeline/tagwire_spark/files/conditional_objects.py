@@ -101,7 +101,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for each item in several threads. Raise the first error after all running calls end."""
+        """Call `ask(item)` for each item in several threads. Wait for running calls, then raise the first error."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

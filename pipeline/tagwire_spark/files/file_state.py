@@ -64,7 +64,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _comparable(value: Any) -> str:
-    """Return a time or ETag as a string, so that a datetime from a listing equals a number of seconds from `info`."""
+    """Return a time or ETag as a string. A datetime from a listing equals the same time in seconds from `info`."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)

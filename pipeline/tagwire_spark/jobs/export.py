@@ -54,7 +54,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and the folder that contains its files. `place` is a segment's topic and partition, or None."""
+    """A part to export, and the folder that contains its files. For a segment, `place` is its topic and partition."""
 
     part: Part
     folder: Path

@@ -77,7 +77,7 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Return a DataFrame of a query's splits, pickled and grouped by task. Workers compute it. Raises PipelineError."""
+    """Let workers plan a query. Return a DataFrame of its splits, pickled and grouped by task. Raises PipelineError."""
     units = _units(query)
     if not units:  # a DataFrame without rows was written, so there are no partitions
         return spark.createDataFrame([], _PLAN)
@@ -182,7 +182,7 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the partition folder for the path of a segment or of a partition folder."""
+    """Return the partition folder of `path`, which is either a segment or already a partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 

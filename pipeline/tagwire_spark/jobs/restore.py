@@ -184,7 +184,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Load the next row groups if all loaded rows were returned by `at`. Return False at the end of the file."""
+        """If `at` has returned all loaded rows, load more row groups. Return False at the end of the file."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `seen` has the partitions found so far. If an option names a partition that is not in `seen`, `there` is called. It
-    lists all existing partitions; None means that the log may be empty, and then nothing is raised.
+    `seen` has the partitions found so far. If an option names a partition that is not in `seen`, `there` is called to
+    list all existing partitions. If it returns None, the log may be empty, and nothing is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {

@@ -133,7 +133,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a pattern's match should be read: a log file or folder that no broker is moving or deleting."""
+    """Return whether a path that matches a pattern should be read: a log file or folder not being moved or deleted."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -239,8 +239,8 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return (topic, partition number) of all partitions in the locations.
 
-    Returns None if there are none and `kafka_log` has written to a location: it may have written no rows. Raises
-    LogPathError.
+    Returns None if there are no partitions, but `kafka_log` has written to a location: the written DataFrame may have
+    been empty. Raises LogPathError.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
@@ -298,9 +298,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Raise PipelineError if a requested offset is after the log's end.
 
-    With the option `partial`, this also makes readers stop before an unfinished batch at the end of the log. The end of
-    a remote segment without an index is not checked, because finding it would require reading the whole segment. Raises
-    LogError.
+    With the option `partial`, also set the end offset so that readers stop before an unfinished batch at the log's end.
+    The end of a remote segment without an index is not checked, because finding it would require reading the whole
+    segment. Raises LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
@@ -320,7 +320,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
-    """Yield a split for each segment with requested rows. If this needs remote indexes, they are read concurrently."""
+    """Yield a split for each segment with requested rows. Indexes of remote segments are read concurrently."""
     asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
     for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
@@ -353,7 +353,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return (position, offset) of the index entry where reading can start; None to start at position 0."""
+    """Return (position, offset) of the index entry from which to read; None to read from the segment's start."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:

@@ -78,7 +78,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Divide a limit among partitions in proportion to their unread sizes, at least 1 each; {} if all of it fits."""
+    """Divide a limit among partitions in proportion to their unread sizes, at least 1 each; {} without need for one."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 
@@ -99,7 +99,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """Estimate the number of bytes from an offset to the log's end, as if a segment's offsets all had the same size."""
+    """Estimate the number of bytes from an offset to the log's end, assuming records of equal size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)

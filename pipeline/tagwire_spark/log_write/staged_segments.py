@@ -115,7 +115,7 @@ class Segments:
         return writer
 
     def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset, or mark the segment as one that can't be renumbered."""
+        """Record the position of the batch's base offset. If renumbering is impossible, set `places` to None."""
         at = offset_place(batch)
         # A segment with transactions can't be renumbered, because their offsets would have to change as well.
         if at is None or batch.is_transactional:

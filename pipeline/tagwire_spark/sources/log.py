@@ -36,7 +36,7 @@ class LogSource(DataSource):
         return "kafka_log"
 
     def schema(self) -> StructType:
-        """Return all columns that a read with these options can have."""
+        """Return all columns that Spark can select from a read with these options."""
         return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -67,7 +67,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options without those for streams. Spark asks for the schema in batch reads and in streams."""
+    """Return the options except those for streams: Spark asks for the schema in both kinds of read."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 

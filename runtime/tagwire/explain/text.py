@@ -159,12 +159,12 @@ def _silent(node: Node) -> str:
 
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
-    """Yield the table's lines in byte order. Each input byte is on exactly one line. `note` is as in `annotate`."""
+    """Yield the table's rows in byte order. Each input byte is in exactly one row. `note` is as in `annotate`."""
     return _rows(trace, note or _silent)
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`. If `note` is None, leave the rows' values empty, which is faster."""
+    """Yield the rows of `rows_of`. If `note` is None, the rows have no values, which is faster."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")
@@ -195,7 +195,7 @@ def _node_rows(
             yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # This is the end marker of a buffer of optional fields or, after an error, an item that was read only in part.
+        # These bytes are the end marker of a buffer of optional fields or, after an error, an incomplete item.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)

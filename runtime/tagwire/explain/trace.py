@@ -62,7 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Update `canonical` and `error` after tracing the message's records. Keep an error of the message itself."""
+        """Update `canonical` and `error` from the trace of the records. An error of the message itself is kept."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -171,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that end before `offset`. They must be the first fields of all versions."""
+    """Return a layout of the header fields that end before `offset`. All versions must begin with these fields."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -184,7 +184,7 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
 
 
 class _Session:
-    """Reads a message, or the header and body of a frame, into one tree, and stops at the first error."""
+    """Reads a message, or a frame's header and body, into one tree. Stops at the first error."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -255,7 +255,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Record the name of the message to read next, and whether it has sensitive fields."""
+        """Prepare for the next message: remember its name, and whether it has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)
@@ -263,7 +263,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body whose version the package does not have. Hide its bytes, which may contain secrets."""
+        """Stop before a body of an unknown version. Hide its bytes, because they may contain sensitive fields."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

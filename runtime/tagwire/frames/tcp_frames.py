@@ -38,7 +38,7 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` has the number of requests without a response for each correlation ID. `ResponseHeaders` shares it.
+    `waiting` counts, for each correlation ID, the requests that still wait for a response. `ResponseHeaders` shares it.
     """
 
     width: Final = 12
@@ -54,7 +54,7 @@ class RequestHeaders:
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Return whether a request can begin at position `at` of `data`."""
+        """Return whether the bytes at position `at` of `data` can be the start of a request."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         key = int.from_bytes(data[at + 4 : at + 6], "big", signed=True)
@@ -90,7 +90,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence. True if only IDs of waiting requests match."""
+        """Whether requests are waiting: a match of their correlation IDs is very unlikely to be a coincidence."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -135,17 +135,16 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Add bytes. Return the position in `self.data` of the first confirmed frame, or None."""
+        """Add bytes. Return the position in `self.data` of the first frame that is confirmed now; None if none is."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """End the search. Return the position of the first complete frame, though it is unconfirmed, or None."""
+        """End the search. Return the position of the first complete, but unconfirmed frame; None without one."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
-        """Remove and yield the possible frames that the data now suffices to confirm or reject."""
         later = []
         while self._waiting and self._waiting[0][0] <= len(self.data):
             end, at = heappop(self._waiting)
@@ -157,7 +156,6 @@ class _Search:
             heappush(self._waiting, each)
 
     def _is_decidable(self, end: int) -> bool:
-        """Return whether the data ends exactly at `end` or has a complete header there."""
         return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
@@ -209,7 +207,7 @@ class DirectionFrames:
         self._reason = ""
 
     def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
-        """Yield the frames that are complete with these bytes, and any lost bytes before them."""
+        """Add bytes. Yield the frames that they complete, and any lost bytes before these frames."""
         if not self._is_start:
             self._is_start = True
             if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):
@@ -274,7 +272,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that a search found but can't confirm, because a gap or the end of the data follows."""
+        """Yield complete frames that can't be confirmed any more, because a gap or the end of the data follows."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()
@@ -290,7 +288,7 @@ class DirectionFrames:
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search at the frame that was found at `at`, and return the bytes from there on."""
+        """End the search because it found a frame at `at`. Return the bytes from that position on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

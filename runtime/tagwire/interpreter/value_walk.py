@@ -49,9 +49,9 @@ class ValueWalk:
         self.path.pop()  # not restored after an error, whose message needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that gets a field of a struct by its name: from an object's attributes or a mapping."""
+        """Return a function that gets a struct's field by name, from an object's attribute or from a mapping."""
         if struct.cls is not None:
-            # An object of another class may have more fields, whose values encoding would silently lose.
+            # An object of another class may have more fields, and encoding would silently lose their values.
             if struct.cls not in type(value).__mro__:
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"
@@ -123,7 +123,7 @@ class Recorder(Protocol):
         """Open a span: a field, an array element, a struct, or a tag section."""
 
     def note(self, value: Any) -> None:
-        """Set the value of the innermost open span."""
+        """Set the value that the innermost open span decodes to."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
         """Attach the names and values of its bits to the most recently closed span."""

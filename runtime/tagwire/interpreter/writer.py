@@ -61,7 +61,7 @@ def encoded_size(layout: Layout, value: Any) -> int:
 
 
 class LayoutWriter(ValueWalk):
-    """Encodes one value in a single pass. `sink` creates an empty output buffer, or a counter of bytes."""
+    """Encodes one value in a single pass. `sink` creates an empty buffer, or an object that only counts the bytes."""
 
     def __init__(self, layout: Layout, sink: Callable[[], Any]) -> None:
         super().__init__(layout)
@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def packed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item. If it is an array and the struct's codec field selects a codec, compress it.
+        """Write an item. An array is compressed with the codec that the struct's codec field selects, if any.
 
         Other items that may be compressed contain nested messages, which the caller has already compressed.
         """
@@ -284,7 +284,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if a union has several alternatives, or if it has none and there are no unknown tags."""
+        """Raise EncodeError if a union has several alternatives, or none although there are no unknown tags either."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:
@@ -355,7 +355,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the bytes in `rest`, or four zero bytes if the writer only counts bytes."""
+    """Return the checksum of the bytes in `rest`. If the writer only counts bytes, return four zero bytes."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

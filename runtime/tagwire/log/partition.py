@@ -141,7 +141,8 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments, starting with the one that contains `start_offset`, or else the next one.
+        """Yield the batches of all segments. Start with the batch that contains `start_offset`, or with the first one
+        after it.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
         end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid
@@ -302,7 +303,7 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Pair each segment with the next one, and the last segment with None."""
+    """Yield (segment, next segment) pairs. The last segment is paired with None."""
     return zip(segments, (*segments[1:], None), strict=False)
 
 

@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count `count` problems. Return whether there is room to `keep` the first of them."""
+        """Count `count` more problems of a rule. Return whether the first of them should be passed to `keep`."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -70,7 +70,7 @@ class Problems:
         return False
 
     def add(self, position: int, rule: str, message: str) -> None:
-        """Count a problem, and keep it if there is room."""
+        """Count a problem. Keep it unless too many problems of its rule are kept already."""
         if self.has_room(rule, position):
             self.keep(position, rule, message)
 
@@ -79,9 +79,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems.
-
-        For each rule with more problems, add a last problem that states how many were left out.
+        """Return the kept problems, and one more for each rule of which problems were left out: it states how many.
         """
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")

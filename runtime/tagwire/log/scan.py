@@ -60,7 +60,7 @@ class PlacedBatch(RecordBatch):
             self._report(self.skip, placed(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
-        """Call `skip` with an error, but only once, because the same records may be read several times."""
+        """Call `skip` with an error, unless it was already reported: the same records may be read several times."""
         known = self.__dict__.setdefault("_reported", set())
         if str(error) not in known:
             known.add(str(error))
@@ -246,7 +246,7 @@ class Scan:
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Drop the cached bytes, so that changes to the file become visible."""
+        """Drop the cached bytes, because the file may have changed."""
         if not isinstance(self.data, bytes):
             self.data.forget()
 

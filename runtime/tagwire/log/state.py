@@ -124,7 +124,7 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report a partition whose first records are missing, so that its state would be incomplete.
+    """Report a partition whose first records are missing. Without them, its state would be incomplete.
 
     Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
     count as missing.

@@ -108,7 +108,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
     """Return the bytes of a segment's transaction index.
 
-    `transactions` must have the state after the previous segment, and is updated. Raises LogError at an invalid batch.
+    Call this for one segment after the other, always with the same `transactions`. Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):

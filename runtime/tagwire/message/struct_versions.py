@@ -32,7 +32,7 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the struct version that `version` of the user contains; None if it can't contain the struct."""
+        """Return the version of the shared struct inside `version` of the message that uses it; None if it has none."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:

@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return the batch, or outermost message, that tagwire itself has just encoded as `data`. Nothing is verified."""
+    """Return a batch (or outermost message) that tagwire has just encoded as `data`, without verifying anything."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -116,9 +116,9 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits that the format does not name.
+        """The attribute bits to which the format gives no name.
 
-        Always 0 for an uncompressed message, because its attribute bits belong to its record.
+        Always 0 for an uncompressed message: its attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
@@ -223,7 +223,7 @@ class RecordBatch:
 
     @property
     def records_size(self) -> int:
-        """The size of the records in bytes as they are stored, often compressed. The rest of `size` is the header.
+        """The size of the stored records in bytes, after compression. `size` also includes the header.
 
         For an uncompressed message, this is the size of the whole message; for a wrapper, the size of its value.
         """
@@ -263,7 +263,7 @@ class RecordBatch:
         return bounded(records, stated, self.format, self._start, self._limits)
 
     def stored(self) -> Iterator[Record]:
-        """Yield the records with the timestamps stored in them, even if the broker's append time overrides these."""
+        """Yield the records with their own timestamps, even if the broker's append time applies to the whole batch."""
         has_both = self._format.records is not None or self.codec != "none"
         return self._stored() if has_both and self.timestamp_type == "append" else iter(self)
 

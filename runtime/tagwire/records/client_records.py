@@ -197,7 +197,7 @@ class ProducerRecord(_ClientRecord):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """Encode a header value with its key's codec. Return bytes, and values of keys without a codec, unchanged."""
+        """Encode a header value with its key's codec. Return it unchanged if it is bytes or the key has no codec."""
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -286,7 +286,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return `IntHeaders` for int keys and `Headers` for string keys. If there are no headers, the format decides."""
+    """Return `IntHeaders` for int keys and `Headers` for string keys. Without headers, the format decides which."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

@@ -96,7 +96,7 @@ class Format:
 
     @cached_property
     def header_positions(self) -> HeaderPositions:
-        """The positions of the header fields that show where a batch begins, such as length and magic byte."""
+        """The positions of the header fields by which a batch's start is recognized, such as length and magic byte."""
         return HeaderPositions(self)
 
     @cached_property

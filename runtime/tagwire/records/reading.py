@@ -53,7 +53,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of the formats, except those in `formats`, in which a complete and valid batch begins at `pos`.
+    """Return the names of the formats, other than `formats`, in which there is a complete and valid batch at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """

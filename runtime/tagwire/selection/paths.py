@@ -32,9 +32,9 @@ class NoPathError(SelectionError):
 class Step:
     """A node in the tree of paths: a field at which a path ends, or through which paths lead to other fields.
 
-    With `each`, the paths enter the elements of an array; with `is_row`, each of these elements is a row. `column` is
-    the number of the path that ends here, or None. `columns` has the numbers of all paths through this node. `steps`
-    has the child nodes by attribute name.
+    If `each` is set, the paths enter the elements of an array. If `is_row` is set, each of these elements is a row.
+    `column` is the number of the path that ends here, or None. `columns` has the numbers of all paths through this
+    node. `steps` has the child nodes by attribute name.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
@@ -120,7 +120,7 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """Return the FieldRow of the field `name` in `owner`, which is None if the preceding field is not a struct."""
+    """Return the FieldRow of `owner`'s field `name`. Raises SelectionError if there is none, or if `owner` is None."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:

@@ -40,7 +40,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Follow the steps from `owner` and return the value: None inside a null, a list if the steps enter an array."""
+    """Follow the steps from `owner` to a value. Inside a null, return None; below an array, return a list."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -54,8 +54,8 @@ def _value(owner: Any, line: list[Step]) -> Any:
 class Changes:
     """The changes to the rows of one message.
 
-    `rows` has the values that were read, `new` the new values of each row (or DROP), and `appended` the elements to
-    append. `function` gets copies of lists, so that a list modified in place counts as changed.
+    `rows` has the values that were read. For each row, `new` has the new values, or DROP. `appended` has the elements
+    to append. `function` gets copies of lists, so that a list modified in place counts as changed.
     """
 
     def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
@@ -68,7 +68,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` for each row, and create the elements to append. Return `new` and `appended`."""
+        """Call `function` for each row, and create the elements to append. Return the lists `new` and `appended`."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.behind for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -96,7 +96,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: `row` itself if it is one, otherwise a new one with the values in `row`."""
+        """Return the element to append: `row` itself if it is an element, otherwise a new one with its values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row

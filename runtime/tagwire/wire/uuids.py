@@ -26,7 +26,7 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`, or the UUID with the number `default` if the value is DEFAULT_UUID."""
+    """Return `value`. DEFAULT_UUID stands for the field's own default: the UUID with the number `default`."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 

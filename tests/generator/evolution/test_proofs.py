@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """Draw a field without its name. A field with a tag is tagged in all versions that allow it."""
+    """Draw the JSON of a field, without the name. If it has a tag, it is tagged in all versions that allow tags."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     made: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):
@@ -63,7 +63,7 @@ def json_fields(draw: st.DrawFn, depth: int) -> dict[str, Json]:
 
 @st.composite
 def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[str, Json]:
-    """Draw a copy of the fields with at most two edits that users might make."""
+    """Draw a copy of the fields after up to two random edits, such as adding, renaming or moving a field."""
     items = list(fields.items())
     for _ in range(draw(st.integers(0, 2))):
         if not items:
@@ -176,7 +176,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = carried(value, old.root, new.root, is_forward=True)
-    # `back` has defaults for the fields that the new spec lacks.
+    # `back` is the value after a round trip through the new spec, with defaults for the fields that it lacks.
     back = carried(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
         return  # the bytes are equal, but some values are out of range for the other type
@@ -197,7 +197,7 @@ def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
 
 
 def check(proof: Proof, pair: tuple[Json, Json], specs: tuple[MessageSpec, MessageSpec]) -> None:
-    """Check a proof without the code that made it: encode its value, and decode its bytes with the other spec."""
+    """Check a proof independently: encode its value again, and decode its bytes with the other spec."""
     assert proof.old_bytes != proof.new_bytes or proof.old_bytes is None
     sides = zip(pair, (proof.old_bytes, proof.new_bytes), strict=True)
     assert any(_is_bytes_of(spec, proof.value, data) for spec, data in sides), "made by another encoder"

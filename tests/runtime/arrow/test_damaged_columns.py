@@ -135,7 +135,7 @@ def as_array(sample: Sample, message: Any) -> Any:
 
 
 class Unfit(Exception):
-    """Raised for a value that pyarrow would convert or interpret in another way than tagwire does."""
+    """Raised for a value that pyarrow would convert or interpret differently from tagwire."""
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {

@@ -84,10 +84,10 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("txn", 5), batch("commit", 7)], ({}, {}, {}, {1: (1, 7)})),
     ([batch("txn", 5), batch("abort", 7)], ({}, {}, {1: [(5, 7)]}, {1: (0, 7)})),
     ([batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
-    # the transaction has no records left that could be aborted
+    # the transaction's records are gone, so no data is aborted
     ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    # without its record, the marker may be a commit or an abort
+    # A control batch without its record is either a commit or an abort; nobody knows which.
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
     (
         [

@@ -246,7 +246,7 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     ("one", "other", "expected"),
     [
         ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-        # each disk still lists the partition that moved to the other disk
+        # each disk's checkpoint still lists a partition that is now on the other disk
         ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
         ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
     ],

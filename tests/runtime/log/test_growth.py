@@ -31,7 +31,7 @@ _APART = 300
 
 
 def batch_headers(count: int, magic: int) -> bytes:
-    """Return batch headers with lengths so large that each batch would span half of the remaining bytes."""
+    """Return batch headers in which each length covers half of the remaining bytes, so the batches would overlap."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)

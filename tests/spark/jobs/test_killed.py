@@ -150,7 +150,7 @@ def test_records_are_counted_once(spark: "SparkSession", tmp_path: Path, monkeyp
 
 
 def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
-    """Run each task twice, as in speculative execution. Spark commits only one of the two results."""
+    """Run each task twice, as speculative execution does. The output must contain each row once."""
     query = log_query({"path": str(SAMPLE)})
     writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     tasks = [list(rows_of(split, query, full_schema(query))) for split in plan(query)]

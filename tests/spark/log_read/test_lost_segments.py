@@ -80,7 +80,7 @@ def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_gaps_that_are_no_data_loss(tmp_path: Path) -> None:
-    """Check that gaps inside a segment, before a cleaner checkpoint, or in a log from `kafka_log` are not data loss."""
+    """Gaps inside a segment, before a cleaner checkpoint, or in a log from `kafka_log` must not count as data loss."""
     assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
     assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
     cleaned = log(tmp_path / "cleaned")

@@ -53,7 +53,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"Info": ("0", []), "InfoData": ("0", [])}),
         ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
         ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
-        # If a release has both names, they belong to different messages.
+        # If both names occur in one release, they belong to different messages.
         ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
         ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],
@@ -193,7 +193,7 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases (3.0/Info.json)"),
         ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
-        # In a version that only the older release has, the fields are in another order.
+        # Version 0 exists only in the older release. There, the fields have another order than in the newer release.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
         # The newer release has one field in place of two fields of the older release.
@@ -222,7 +222,7 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # Some version must be in both releases. Otherwise renamed fields can't be recognized.
+                # Keep at least one version that both releases have. Otherwise, renamed fields can't be recognized.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"

@@ -42,7 +42,7 @@ def test_everything_is_documented_in_whole_sentences() -> None:
         (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
         (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
         (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
-        # `batch_length` is computed, so the class has no attribute for it.
+        # `batch_length` is computed, so the class has no such attribute, but it must still be documented.
         (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),
     ],
 )

@@ -75,7 +75,7 @@ def test_other_bytes_have_another_text_and_another_digest() -> None:
     both = [text(each, flexible=flexible) for each in [*fields, *nullable] for flexible in ("none", "0+")]
     found = [*both, *(text(each) for each in tagged)]
     for one, other in combinations(found, 2):
-        # A number has the same bytes in flexible versions, but a tag section follows.
+        # An int has the same bytes in a flexible version, but the tag section after it makes the versions differ.
         assert one != other
     assert len({digest_of(each) for each in found}) == len(found)
     assert all(len(digest_of(each)) == 16 for each in found)

@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
 
-# Filters call these functions for every entry, so they don't trace the message, which would be slow.
+# Filters call the following functions for every entry, so the functions don't trace the message, which is slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
@@ -61,7 +61,7 @@ _CUT: Final = "TWL101"
 
 
 class BatchListing(Listing):
-    """Lists batches with partition, offsets, number of records, size, format and time."""
+    """Lists the batches of a log, with partition, offsets, number of records, size, format and time."""
 
     noun = "batch"
     columns = (
@@ -125,7 +125,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches added to a segment since the last call. Yield True after each slice."""
+        """Read the batches that were appended to a segment since the last call. Yield True after each slice."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
@@ -165,7 +165,7 @@ class BatchListing(Listing):
         return (str(entry + 1), self._place(entry), *self._fields(entry))
 
     def _place(self, entry: int) -> str:
-        """Return the partition's name or, for a file outside of a partition folder, the file name."""
+        """Return the name of the entry's partition, or the file name if the file isn't in a partition folder."""
         path = self._segments[self._files[entry]].path.absolute()
         return printable(path.parent.name if partition_name(path.parent) else path.name)
 

@@ -25,7 +25,7 @@ class Names:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the number of a string, adding it if it is new."""
+        """Return the number that stands for a string. A new string gets the next number."""
         found = self._numbers.get(text)
         if found is None:
             found = self._numbers[text] = len(self.texts)

@@ -103,10 +103,9 @@ class _Unpacking:
                 return found
 
     def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress some of `data`. Return the decompressed bytes, and the part of `data` that was passed to zlib.
+        """Decompress as much of `data` as possible. Return the output, and the part of `data` that was passed to zlib.
 
-        If zlib finds invalid bytes, it drops the valid output before them, so decompression is retried with fewer
-        bytes.
+        When zlib fails at invalid bytes, the output before them is lost. So this retries with less of `data`.
         """
         while True:
             before = self._decoder.copy()

@@ -24,7 +24,7 @@ Test = Callable[[int], bool]
 
 
 class Column(NamedTuple):
-    """A column of the list."""
+    """A column of the list that the browser shows."""
 
     title: str
     width: int
@@ -114,7 +114,7 @@ class Listing(ABC):
         return None
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        """Return filter values, by key, that select related entries, such as the other frames of a connection."""
+        """Return filters that select the entries related to this one, such as the other frames of its connection."""
         return {}
 
     def is_faulty(self, entry: int) -> bool:

@@ -162,7 +162,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return text that identifies an array element in the tree: its value, its first string, or its first number."""
+    """Return the text by which an array element is shown in the tree: its value, first string or first number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)
@@ -202,7 +202,7 @@ def _name(child: Node, around: Node) -> str:
 
 
 def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
-    """Return the items from the root to the innermost item that contains a byte; empty if no item does."""
+    """Return the items from the root to the innermost item that contains a byte; [] if no item contains it."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
             return [item, *(way_to(item.children, buffer, offset) if item.has_children else [])]
@@ -251,7 +251,7 @@ class FieldTree(Tree[Item]):
         self._put_cursor(fault or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[Item]) -> None:
-        """Open a branch and its subbranches, as long as not too many items are shown."""
+        """Open a branch, and then its subbranches until the limit of shown items is reached."""
         room, waiting = _OPENED, [node]
         while waiting:
             node = waiting.pop(0)

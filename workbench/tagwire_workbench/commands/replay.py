@@ -142,7 +142,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
-    """Return the classes of the recorded responses. Responses unknown to the message package are left out."""
+    """Return the classes of the recorded responses, except for those that the message package does not know."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []
@@ -194,7 +194,7 @@ def _result(answer: "Answer", found: "list[Difference]") -> str:
 
 
 class _Lines:
-    """Prints each response's differences or, if an earlier response had the same differences, refers to its line."""
+    """Prints each response's differences. If an earlier response had the same ones, refers to that response's line."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}

@@ -29,7 +29,7 @@ class Finding:
 
     @classmethod
     def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
-        """Create a finding about a field or key of a spec, with the rule's default severity."""
+        """Create a finding about a key of a spec, or of the field at `path`. It has the rule's default severity."""
         return cls(
             rule=rule,
             severity=DESIGN_RULES[rule].severity,

@@ -42,7 +42,7 @@ class Fix(NamedTuple):
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """Apply edits, which must not overlap, to the source."""
+    """Return the source text after applying the edits, which must not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
@@ -87,7 +87,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error in `after` whose rule has more errors than in `before`; None if there is none."""
+    """Return the first problem that an edit adds: one more error of its rule than in `before`. None without one."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1
@@ -101,7 +101,7 @@ def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
-    """Return quick fixes for a problem, the likeliest first: a corrected name, or the removal of a trailing comma."""
+    """Return quick fixes for a problem, likeliest first: for example, correct a name, or remove a trailing comma."""
     token = TextTree(text).token_at(TextPositions(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
     tried: list[Fix] = []

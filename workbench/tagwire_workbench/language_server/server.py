@@ -59,7 +59,7 @@ class SpecServer(LanguageServer):
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
 
     def uri(self, path: Path) -> str:
-        """Return the URI of a file. For an open file, this is the URI by which the editor opened it."""
+        """Return a file's URI. An open file keeps the URI that the editor used when it opened the file."""
         return self._uris.get(path) or uri_of(path)
 
     @property
@@ -131,7 +131,7 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. For a closed file, send only errors that the file itself causes."""
+        """Send a file's problems to the editor. For a file that isn't open, send only errors that it causes itself."""
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

@@ -96,7 +96,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Call `read` with the parts of a value that don't depend on a request, and report its errors."""
+        """Call `read` with the parts of a value that are known before a request arrives, and report its errors."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return

@@ -69,8 +69,8 @@ class RecordingProxy:
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
         """Return a connection without sockets.
 
-        `moved` returns the address that clients should use for an advertised server. By default, addresses are
-        unchanged.
+        `moved` maps the address of an advertised server to the address that clients should use. By default, they are
+        equal.
         """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))

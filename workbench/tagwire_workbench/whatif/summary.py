@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measures by `name(kind)`. Return (group, measure) pairs, starting with the highest savings."""
+        """Group the measures by `name(kind)`. Return (group, measure) pairs; the group that saves most comes first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Pairs of the header bytes that a batch saves and the number of such batches, in ascending order."""
+        """(saved header bytes per batch, number of batches) pairs, in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property
@@ -117,7 +117,7 @@ def _columns(title: str) -> tuple[Column, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return the table cells of a measure, without the first column."""
+    """Return a measure's cells in the table, except for the first cell."""
     return (
         str(measure.batches),
         str(measure.records),

@@ -9,17 +9,13 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* Conversion settings shared by all rows in a call. */
-typedef struct {
-    const tw_source *rows;
-    const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
-    const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
-    int64_t low, tables_count;
-    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
-    int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
-    int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
-    int tried;                     /* for decoding: whether C decodes rows; if not, it leaves all rows to Python */
-} tw_conversion;
+/* Conversion settings shared by all rows in a call. */ typedef struct { const tw_source *rows; const tw_source
+*versions;     /* array with each row's version; NULL if all rows use `tables[0]` */ const tw_struct *const *tables; /*
+`tables[v - low]` is the plan for version v, or NULL if there is none */ int64_t low, tables_count; int64_t bytes,
+elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */ int32_t value, error;          /* result
+columns for values and errors; `error` is -1 if there is no such column */ int nulls_bad;                 /* whether a
+rejected row becomes null at once, without trying the interpreter */ int tried;                     /* for decoding:
+whether C decodes rows; otherwise Python decodes all rows */ } tw_conversion;
 
 typedef struct {
     tw_frame *frame;
@@ -28,8 +24,8 @@ typedef struct {
     const tw_source *sources;  /* for each column of the message: the array or constant that provides its values */
 } tw_emitter;
 
-/* Convert the rows from `*row` up to `count`, but stop at a row that Python must handle. Return 0, or that row's error
- * code with its number in `*row`; the frame then contains only the rows before it. */
+/* Convert the rows from `*row` up to `count`. Return 0 after the last row. At a row that Python must handle, return its
+ * error code and store its number in `*row`; the frame then contains only the rows before it. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -78,7 +78,7 @@ static inline int tw_base64_bits(uint8_t letter, int url)
 }
 
 /* Decode `size` base64 characters without padding into `out`. Return the number of bytes written, or -1 if a character
- * is invalid. `url` selects the URL-safe alphabet. */
+ * is invalid. If `url` is set, use the URL-safe alphabet. */
 static inline Py_ssize_t tw_get_base64(uint8_t *out, const uint8_t *p, Py_ssize_t size, int url)
 {
     uint32_t bits = 0;

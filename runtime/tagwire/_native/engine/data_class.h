@@ -13,17 +13,12 @@
 /* How the constructor converts an argument before storing it. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
 
-typedef struct {
-    Py_ssize_t slot;
-    PyObject *name;       /* the attribute name, interned */
-    PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
-    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
-    PyObject *parameter;  /* the argument's default in the constructor's signature */
-    PyObject *deleted;    /* marks the slot of a deleted attribute, because an empty slot may mean the default */
-    uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* whether the constructor requires the argument; `parameter` is then the value in versions without the field */
-    uint8_t required;
-} tw_attribute;
+typedef struct { Py_ssize_t slot; PyObject *name;       /* the attribute name, interned */ PyObject *shown;      /* the
+attribute name as `repr` writes it: `name=` */ PyObject *fresh;      /* the value of the attribute after constructing an
+object without arguments */ PyObject *parameter;  /* the argument's default in the constructor's signature */ PyObject
+*deleted;    /* marks the slot of a deleted attribute, because an empty slot may mean the default */ uint8_t takes;
+/* a tw_takes: how the constructor converts the argument */ /* whether the argument is required; `parameter` is then the
+default in versions that don't have the field */ uint8_t required; } tw_attribute;
 
 /* The maximum number of attributes of a class whose objects C constructs: the arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128
@@ -38,14 +33,14 @@ typedef struct {
     uint8_t atomic;       /* whether no field contains structs, so that objects may be untracked (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes for comparing objects (tw_data_class_of) or for writing their `repr` (tw_shown_class_of).
- * Return NULL if Python must do this instead, or NULL with an exception after an error. */
+/* Return a class's attributes, for comparing objects (tw_data_class_of) or writing their `repr` (tw_shown_class_of).
+ * Return NULL without an exception if Python must compare or write them, or NULL with an exception after an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* Return a new reference to an object's attribute. If the slot is empty or marked as deleted, the class's descriptor
- * decides: it returns a value or raises AttributeError. */
+/* Return a new reference to an object's attribute. If the slot is empty or marked as deleted, call the class's
+ * descriptor, which returns a value or raises AttributeError. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     PyObject *value = TW_SLOT(object, a->slot);
@@ -131,7 +126,7 @@ static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *obje
     return NULL;
 }
 
-/* Construct an object from one argument per attribute. NULL means that the caller did not pass the argument. */
+/* Construct an object from one argument per attribute. An argument is NULL if the caller did not pass it. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
     PyObject *object = tw_unfilled_object(c);

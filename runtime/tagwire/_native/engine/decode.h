@@ -98,8 +98,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether decoded objects of this struct need no tracking by the garbage collector, unless they have unknown
- * tags. See tracking.h. */
+/* Return whether the garbage collector need not track decoded objects of this struct that have no unknown tags. See
+ * tracking.h. */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -230,7 +230,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read the elements of an array. The caller has read their number, `count`. TW_NULL means that the array is null. */
+/* Read an array's elements. The caller has already read `count`, their number, which is TW_NULL for a null array. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;

@@ -119,7 +119,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size was read from an earlier field. Return NULL if the value does not take exactly that size. */
+/* /* Read a value whose size is in an earlier field. Return NULL if the value does not take exactly that many bytes. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -335,7 +335,8 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Read a struct into `made`, an object read earlier to which nothing else refers. Steals the reference to `made`. */
+/* Read a struct into `made`, an object that was decoded earlier and is no longer used elsewhere. Steals the reference
+ * to it. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces the old values itself */

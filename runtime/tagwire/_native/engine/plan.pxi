@@ -202,7 +202,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Convert an enum's members to a C struct, and add the objects that it uses to `kept`."""
+    """Convert an enum's members to a C struct. The objects that own its memory are added to `kept`."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)

@@ -28,8 +28,8 @@ struct tw_rules {
 /* Return whether two elements of an array have the same key, or -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one alternative of a union is set. If the object has unknown tags, it may also have none,
- * because an unknown tag may be an alternative from a newer version. */
+/* Return whether exactly one alternative of a union is set. In an object with unknown tags, no alternative needs to be
+ * set, because an unknown tag may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;

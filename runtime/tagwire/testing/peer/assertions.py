@@ -117,7 +117,7 @@ MISSING: Final = object()
 
 
 class Difference(NamedTuple):
-    """A field whose value differs. If only one side has an element, the other side's value is "nothing"."""
+    """A field whose value differs. If an element exists on one side only, the other side's text is "nothing"."""
 
     path: str
     expected: str

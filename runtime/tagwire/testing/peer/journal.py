@@ -73,7 +73,7 @@ class Problem(NamedTuple):
 
 
 class Journal:
-    """All requests that a peer received, and its problems. Thread-safe."""
+    """All requests that a mock peer received, and the problems that occurred. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -87,13 +87,13 @@ class Journal:
 
     @property
     def requests(self) -> list[Received]:
-        """The requests so far, in a new list."""
+        """The requests received so far, as a new list."""
         with self._changed:
             return [*self._requests]
 
     @property
     def problems(self) -> list[Problem]:
-        """The problems so far, in a new list."""
+        """The problems recorded so far, as a new list."""
         with self._changed:
             return [*self._problems]
 
@@ -148,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback. Return the exception that it raises, or None, so that the connection can continue."""
+    """Call a callback, and return its exception, if any. Raising it would end the connection."""
     try:
         if callback is not None:
             callback(value)
