@@ -46,7 +46,8 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that all libraries encode a message to the same bytes, and that encoding reverses decoding.
+    """Check that all libraries encode a message to the same bytes, and that each library writes back the bytes that it
+    read.
 
     Libraries that use another version or format only have to pass the second check. Raises SystemExit if a check fails.
     """
@@ -80,7 +81,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return the function to measure for an operation: plain `decode` if the library lacks the operation's option."""
+    """Return the function to measure for an operation. If the library can't do it in full, measure plain `decode`."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -31,7 +31,7 @@ NO_LIMITS = Limits()
 
 
 def read_pure(sample: Sample, data: bytes) -> Read:
-    """Decode with the generated Python serializer. Bytes left over at the end also give an error."""
+    """Decode with the generated Python serializer. Bytes after the end of the message are also an error."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
@@ -134,7 +134,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Return whether two results contradict each other. Two different errors don't, except for the native engine."""
+    """Return whether two results contradict each other. Only for the native engine, different errors do."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))
@@ -181,7 +181,7 @@ def test_on_damaged_bytes() -> None:
         if what:
             differences.append((sample.cls.NAME, sample.version, data.hex(), what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < accepted < 28_000  # many inputs must be accepted, and many rejected
+    assert 2_000 < accepted < 28_000  # The inputs must include many valid and many invalid ones.
 
 
 def any_way(random: Random) -> dict[str, Any]:

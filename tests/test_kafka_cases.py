@@ -83,7 +83,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether Kafka reads the whole of a mutated message, and writes the same bytes back."""
+    """Return whether Kafka reads a mutated message to its end and would write the same bytes."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 

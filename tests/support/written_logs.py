@@ -48,7 +48,7 @@ def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
 
 
 def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """Write the Arrow batches of several tasks, as Spark would in one write to `kafka_log`."""
+    """Write Arrow batches with several tasks, as Spark does in one write to `kafka_log`."""
     writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
     try:
         writer.commit([writer.write(iter(batches)) for batches in tasks])

@@ -51,7 +51,7 @@ Next:
 
 @dataclass
 class _Outcome:
-    """Counts and failures from decoding and encoding all frames of a file."""
+    """What decoding and re-encoding all frames of a file resulted in."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)

@@ -234,7 +234,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes of a dump line. Stop after `most` bytes, or at a gap of more than `gap` blanks."""
+    """Return the bytes of a dump line. They end after `most` bytes, or at a gap of more than `gap` blanks."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):

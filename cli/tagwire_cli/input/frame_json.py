@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
 
 def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
-    """Return a decoder of requests, whose headers identify them."""
+    """Return a decoder of requests. Each request's header determines its class and version."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
@@ -99,7 +99,7 @@ def message_encoder(message: "type[Message]", version: int) -> "Encoder":
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of JSON bodies of one class and version. Each becomes a frame with a default header."""
+    """Return an encoder of JSON bodies of one class and version. It encodes each as a frame with a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 

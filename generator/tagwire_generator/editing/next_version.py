@@ -154,7 +154,7 @@ def _changed(
     *,
     is_new: bool,
 ) -> SpecChange:
-    """Edit the spec of a message: add `version` if `is_new`, and add `field` unless it is None."""
+    """Return the changed spec of a message. It has the new `version` if `is_new`, and `field` unless that is None."""
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
@@ -202,7 +202,7 @@ def _check(
     options: SpecOptions,
     released: Iterable[Baseline],
 ) -> None:
-    """Raise SpecError if a change violates a rule for specs or for the set, or breaks a released version."""
+    """Raise SpecError if the changed specs violate a rule, by themselves or as a set, or break a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
     after = SpecReader().read(changed, options, beside=_others(files, changed))

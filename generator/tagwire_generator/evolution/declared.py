@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return the name and type by which lock files identify a tagged field."""
+    """Return a tagged field's name and type, as lock files write them."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -55,7 +55,8 @@ def tag_findings(
     """Yield findings about tags that are reused for another field, or were dropped without being reserved.
 
     `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to their
-    names and types. `reported` are tags of this struct for which the layout comparison already has a finding.
+    names and types. `reported` are this struct's tags for which the comparison of layouts has already yielded a
+    finding.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}

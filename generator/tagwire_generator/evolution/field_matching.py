@@ -13,7 +13,7 @@ _FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):
-    """A field in the old and in the new layout; one of them is None if its layout lacks the field."""
+    """A field in the old and the new layout; None stands for a layout that does not have the field."""
 
     old: Item | None
     new: Item | None
@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Return whether two types have the same wire layout, ignoring names, nullability, lengths and tagged fields."""
+    """Return whether two types have the same wire layout, apart from names, nullability, lengths and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):

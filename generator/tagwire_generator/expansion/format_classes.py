@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """Return the runtime class of a format. It has only the field tables that are needed to create its layout."""
+    """Return a runtime class of a format. It only has field tables, from which the format's layout is created."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}
@@ -32,7 +32,7 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
-    """Return the fields that are attributes of record objects. Lengths, counts and checksums are not."""
+    """Return the fields that record objects have as attributes: all but lengths, counts and checksums."""
     return tuple(field for field in struct.fields if not _is_framing(field))
 
 
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field whose framing key `key` refers to the field `name`; "" if none does."""
+    """Return the attribute of the field that refers to the field `name` in its framing key `key`; "" if none does."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Map each struct's position to the first field that uses it: (position of the field's struct, field index)."""
+    """Map each struct's position to where the struct is first used: (the using struct's position, field index)."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)

@@ -143,7 +143,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation of an object, unless the violated rule depends on a value that was reported as wrong."""
+        """Report a violation of an object, unless the rule depends on a value already reported as invalid."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

@@ -164,7 +164,7 @@ class StructReader:
                 self._wound(part)
 
     def _wound(self, part: StructPart) -> None:
-        """Record that a field could not be read, to skip the rules that need all fields of the struct."""
+        """Note that a field could not be read. Rules that need all fields of the struct are then skipped."""
         part.wounds.add("members")
         self._reading.message_wounds.add("members")
 

@@ -226,7 +226,7 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type of the structs that `encode` takes. Raises PipelineError if the message can't be imported."""
+        """The Arrow type of the structs to encode. Raises PipelineError if the message's package can't be imported."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
@@ -314,7 +314,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version`, or the message's versions that the option `versions` allows. Raises PipelineError if empty."""
+    """Return `version`, or all versions that the option `versions` allows. Raises PipelineError if none is left."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

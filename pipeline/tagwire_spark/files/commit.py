@@ -63,7 +63,7 @@ _PATIENCE: Final = 10.0
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
-    """Return the CommitFolder for a path or URL. Raises PipelineError for a store without conditional puts."""
+    """Return the CommitFolder for a path or URL. Raises PipelineError for a URL whose store lacks conditional puts."""
     return RemoteFolder(root, storage) if is_remote(root) else LocalFolder(root)
 
 
@@ -240,7 +240,7 @@ def _of(job: Job) -> CommitFolder:
 
 
 def _do(commit: _Pending) -> None:
-    """Carry out the remaining steps of a commit. Raises OSError, and PipelineError if the commit was undone."""
+    """Carry out the remaining steps of a commit. Raises OSError, or PipelineError if the commit was rolled back."""
     commit.folder.carry_out(commit.number, is_own=commit.is_own)
 
 

@@ -74,7 +74,7 @@ class ConditionalObjects:
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object only if a condition holds, in one atomic request. Return whether it was put."""
+        """Put an object in one atomic request. Return False if the condition isn't met, so nothing was put."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:

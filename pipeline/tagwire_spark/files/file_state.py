@@ -114,7 +114,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return the checksums of the first and the last bytes among a file's first `size` bytes.
+    """Return a checksum of the beginning, and one of the end, of a file's first `size` bytes.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
     truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.

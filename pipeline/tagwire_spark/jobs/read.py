@@ -102,7 +102,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments for workers to plan, with commit numbers. Raises PipelineError."""
+    """Return the partitions and segments that workers will plan, with commit numbers. Raises PipelineError."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -155,7 +155,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment or the partition folders at a URL. The tasks list the partition folders' segments later."""
+    """Yield the segment or the partition folders at a URL. The tasks later list the segments in each folder."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)

@@ -80,7 +80,7 @@ def import_logs(
 
 
 def _files_of(part: Part, source: Location) -> Iterator[Path]:
-    """Yield the Parquet files of a part of the export, one with exact bytes and one with rows, if they exist."""
+    """Yield the existing Parquet files of a part: up to one with exact bytes, and up to one with rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path

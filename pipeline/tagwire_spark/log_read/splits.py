@@ -164,10 +164,10 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 def settled_location(
     location: Location, list_folders: Callable[[Location], Sequence[Path]] | None = None
 ) -> Generator[Sequence[Path]]:
-    """Prevent commits from moving a location's files during the block, and yield its partition folders.
+    """Yield a location's partition folders. Until the end of the block, prevent commits from moving files in them.
 
-    Commits to the parent folders of these partitions are prevented as well. For a URL, only check that its listing
-    shows no part of a commit. Raises PipelineError, LogPathError.
+    For a URL, this is impossible, so only check that the listing does not show part of a commit. Raises PipelineError,
+    LogPathError.
     """
     path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:
@@ -220,7 +220,7 @@ class RequestedSegment(NamedTuple):
 
 
 def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
-    """Yield the segments in a location that may have requested rows, according to their file names (base offsets)."""
+    """Yield the segments in a location that may have requested rows, judging by the base offsets in file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -262,7 +262,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a partition that may have requested rows, according to their file names (base offsets).
+    """Yield the segments of a partition that may have requested rows, judging by the base offsets in file names.
 
     Raises PipelineError, LogError.
     """
@@ -364,20 +364,20 @@ def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut splits that cover whole segments into splits of about the task size. An empty last segment gets no split."""
+    """Cut splits of whole segments into splits of about the task size. Leave out an empty segment at the log's end."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the splits of a segment. Only the first keeps the hint (where to start); later ones use the index."""
+    """Yield the splits of a segment. The first keeps its hint about where to start; the others use the index."""
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # one split, because without an index each task would fetch all bytes before its own
     begin = whole.hint[0] if whole.hint else 0
     last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        # An empty segment before the last one gets a task, which checks whether records are missing.
+        # A task for an empty segment checks whether records are missing. The log's last segment may be empty.
         if whole.end or whole.next_base != NO_OFFSET:
             yield whole
         return

@@ -1,4 +1,4 @@
-"""Find the end of the next micro-batch: the end of the logs, or where a limit of rows, bytes or segments is reached."""
+"""Find the end of the next micro-batch: where a limit of rows, bytes or segments is reached, or the logs end."""
 
 import json
 from bisect import bisect_right

@@ -68,7 +68,7 @@ class Segments:
         self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Append a batch. If an uncompressed batch is in an older format, append each of its messages separately."""
+        """Append a batch. Uncompressed messages of magic 0 or 1 are appended one by one."""
         if count == 1 or batch.compression != "none" or batch.record_format.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -183,7 +183,7 @@ def places_file(segment: Path) -> Path:
 
 
 def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
-    """Renumber a partition's segments from `end` on, and return them. Raises PipelineError if that is impossible."""
+    """Renumber a partition's segments to begin at offset `end`. Raises PipelineError if that is impossible."""
     moved = []
     for segment in found:
         with folder.refused():

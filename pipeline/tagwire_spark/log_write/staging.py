@@ -125,7 +125,7 @@ class Output:
 
 
 class _Log:
-    """A partition that is being written: its open batch and segments. `before` is the existing log, or None."""
+    """The partition that a task writes: its open batch and segments. `before` is the existing log, if any."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -166,7 +166,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write rows until C code can't write one. Return that row and all after it; None if all are written."""
+        """Write rows with C code. If C can't write a row, return that row and all later ones; otherwise None."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
@@ -251,7 +251,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets are copies of existing records, in which a null value may lack the tombstone flag.
+            # Rows with offsets copy existing records. In these, a null value may lack the tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

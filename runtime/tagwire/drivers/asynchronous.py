@@ -45,7 +45,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
         self._has_room.set()
 
     async def close(self) -> None:
-        """Flush the output and close the connection. Calls that still wait for a response raise PeerConnectionError."""
+        """Send buffered output and close the connection. Calls that wait for a response raise PeerConnectionError."""
         self._fail()
         self.transport.close()
         await asyncio.wait([self._lost], timeout=self._timeout)

@@ -26,7 +26,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes of one direction of a connection that belong to no frame that could be found."""
+    """Bytes in one direction of a connection that do not belong to any frame found there."""
 
     missing: int
     """Bytes that no packet of the capture has."""
@@ -67,7 +67,7 @@ class RequestHeaders:
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether another request can begin at `behind`, the end of the request at `at`."""
+        """Return whether a request can begin at `behind`, where the request at `at` ends."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
@@ -177,7 +177,7 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Drop the bytes before the first possible frame. Done only when the data has doubled, because it is slow."""
+        """Drop the bytes before the first possible frame. This is slow, so wait until the data has doubled."""
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)
@@ -196,7 +196,7 @@ class DirectionFrames:
     """
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """`is_start` is true if the first byte is the first byte of the connection, not only of the capture."""
+        """`is_start` is true if the capture includes the connection's first byte, so that a frame begins there."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
@@ -224,7 +224,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Yield the complete frames before a gap of `count` bytes, then note the gap."""
+        """Record a gap of `count` bytes. Before that, yield the complete frames that are already there."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -283,7 +283,7 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap: the bytes before the gap contain no whole frame."""
+        """Start a new search after a gap. The bytes before the gap contained no complete frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 

@@ -254,7 +254,7 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Raise EncodeError if an earlier element of the array has the same key as `element`."""
+        """Raise EncodeError if an earlier element of the array has the same unique key as `element`."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)

@@ -81,7 +81,7 @@ class FileBytes:
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Move the cached window to `start`, with at least `least` bytes unless the file ends earlier."""
+        """Read new bytes into the cache, from `start` on: at least `least` bytes, unless the file ends earlier."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)

@@ -164,7 +164,8 @@ class Partition:
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """Yield (segment, position in the segment, batch) for each batch that `batches` yields.
 
-        If a broker compacts or deletes a segment during the iteration, the folder is listed again.
+        If a segment disappears during the iteration, because a broker compacts or deletes it, the folder is listed
+        again.
         """
         listed: Partition | None = self
         while listed is not None:
@@ -264,7 +265,7 @@ class Partition:
         }
 
     def _fetched(self, path: Path) -> Path:
-        """Return the path of a small file. Overridden to download a file from another machine first."""
+        """Return the local path of a small file. Overridden in a subclass that first downloads the file."""
         return path
 
     @property

@@ -165,7 +165,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return the error with the names of other formats in which the bytes at `position` are a valid batch."""
+        """Return `error`, and add the names of other formats in which the bytes at `position` are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -201,7 +201,7 @@ class Scan:
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position. `header` contains the bytes at that position."""
+        """Return whether a batch may begin at a position. `header` has the file's bytes from there on."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
@@ -209,7 +209,7 @@ class Scan:
         return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """Return the batch at a position for callers that need only its header; don't verify its checksum.
+        """Return the batch at a position without verifying its checksum, for callers that need only the header.
 
         Raises LogError if there is no batch.
         """
@@ -233,7 +233,7 @@ class Scan:
         """Return the span of the batch at a position. Raises LogError if there is no batch."""
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        # Several formats fit, or the header doesn't give the last offset.
+        # Decode the batch if several formats fit, or if the header doesn't contain the last offset.
         if known is None or not known.gives_last_offset:
             batch = self.batch(position)
             return BatchSpan(position, batch.size, batch.last_offset)
@@ -253,7 +253,7 @@ class Scan:
     def size(self, position: int) -> int:
         """Return the size of the batch at a position, from the length in its header.
 
-        If the header fits two formats, return the larger of the two sizes. Raises LogError if there is no batch.
+        If the header is valid in two formats, return the larger size. Raises LogError if there is no batch.
         """
         header = self.data[position : position + LONGEST]
         left = len(self.data) - position

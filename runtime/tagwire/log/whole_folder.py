@@ -55,7 +55,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """Open the lock file and lock it. Return (file descriptor, whether it is locked)."""
+    """Open the lock file and lock it. Return (file descriptor, whether the lock was acquired)."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -143,7 +143,7 @@ def refuse_existing(target: Path) -> None:
 
 
 def refuse_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
-    """Raise LogPathError if a target is a source folder or inside one, also through links. `what` names the sources."""
+    """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
     read = set(_identities(sources))
     for target in targets:
         real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail for links that form a loop
@@ -152,7 +152,7 @@ def refuse_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
 
 
 def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
-    """Yield the device and inode of each folder that exists."""
+    """Yield (device, inode) of each folder that exists. They identify a folder regardless of its path."""
     for folder in folders:
         with suppress(OSError):
             status = folder.stat()

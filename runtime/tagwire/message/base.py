@@ -166,7 +166,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the values of required fields, and of other fields that don't have their default value."""
+        """Return the values of all required fields, and of those other fields that differ from their default."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -376,7 +376,7 @@ class Message(Struct, Generic[H]):
     _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
-        """Give each class its own layouts and serializers."""
+        """Give each subclass its own caches of layouts and serializers."""
         cls._layouts = {}
         cls._serializers = {}
         if cls.__base__ is not Message:
@@ -429,9 +429,9 @@ class Message(Struct, Generic[H]):
         """Decode all of `data` (any bytes-like object).
 
         With `views`, values of type bytes and records are memoryviews of `data` instead of copies. With `strict=False`,
-        accepts everything that Kafka's own reader accepts. With `gc=False`, the native engine does not tell the garbage
-        collector about the objects. This is faster, but if you put them into reference cycles, they are never freed.
-        Raises DecodeError, or LimitError if `data` exceeds `limits`.
+        accepts everything that Kafka's own reader accepts. With `gc=False`, the native engine hides the objects from
+        the garbage collector. This is faster, but an object in a reference cycle is then never freed. Raises
+        DecodeError, or LimitError if `data` exceeds `limits`.
         """
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)

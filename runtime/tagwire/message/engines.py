@@ -99,9 +99,9 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message version. It is in a module next to the data class's module.
+    """Return the generated serializer class of a message version, from the module next to the data class's module.
 
-    If there is none, return a serializer that works by layout.
+    Without such a class, return a serializer that works by layout.
     """
     from tagwire.message.serializer import LayoutSerializer
 

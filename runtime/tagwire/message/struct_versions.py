@@ -28,7 +28,7 @@ class StructVersions:
 
     @property
     def versions(self) -> Versions:
-        """The versions of the user (a message or an outer struct) in which the shared struct may occur."""
+        """The versions of the message (or outer struct) in which the shared struct may occur."""
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:

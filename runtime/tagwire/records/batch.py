@@ -83,9 +83,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values.
-
-        If the native engine has checked the whole batch in one call, they are decoded only on first access.
+        """The header's values, decoded on first access if the native engine checked the whole batch in one call.
         """
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
@@ -135,7 +133,7 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec's name in the spec, which distinguishes the lz4 variant of magic 0 from the standard one."""
+        """The codec's name in the spec. It has different names for magic 0's variant of lz4 and for standard lz4."""
         return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property
@@ -163,7 +161,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that the records' deltas are added to. In v2, it is the delete horizon if there is one."""
+        """The timestamp to which record deltas are added. In a v2 batch with a delete horizon, this is the horizon."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -235,7 +233,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """The first and last offset in a wrapper. In formats with batches, both values are the batch's base offset."""
+        """A wrapper's first and last offset. In formats with batches, both are the batch's base offset."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -347,7 +345,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle or copy only this batch's bytes. Error positions in the copy count from its first byte."""
+        """Pickle or copy the bytes of this batch only. Error positions in the copy count from its first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

@@ -141,7 +141,7 @@ def row_of(result: Any, width: int) -> Row | None:
 
 
 def misfit(result: Any, width: int) -> str:
-    """Return the reason why `row_of` rejected a value, for an error message."""
+    """Return an error message for a value that `row_of` rejected."""
     found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
     return f"expected a tuple of {width} values or tagwire.DROP from the function, got {found}"
 

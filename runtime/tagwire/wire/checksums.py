@@ -34,7 +34,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend the checksum `value` of the bytes before `data`: return the checksum of both together.
+    """Return the checksum of `data` and the bytes before it. `value` is the checksum of the bytes before it.
 
     Raises MissingExtraError if no library can compute it.
     """

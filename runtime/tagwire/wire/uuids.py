@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _DefaultUuid:
-    """The type of `DEFAULT_UUID`, which has a readable `repr`."""
+    """The type of `DEFAULT_UUID`, defined only to give it a readable `repr`."""
 
     __slots__ = ()
 

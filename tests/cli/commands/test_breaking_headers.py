@@ -34,7 +34,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Declare the wrong header for message version 0: request header 0 or response header 1, against Kafka's rule."""
+    """For version 0, declare a header other than Kafka's rule requires: request header 0 or response header 1."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -82,7 +82,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     give_old_header(project, "Response")
     # Old and new header: magic -2, API key 7, version 0, and, in the old header only, tenant 0.
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
-    # Response header 0 has no fields of its own; header 1 has node 9.
+    # Response header 0 has no fields of its own; header 1 has the field node, with the value 9.
     response = (NONCE, "0009" + NONCE)
     for words in ([], [], ["--against", "HEAD"], ["--lock", "lock.json"]):
         assert proofs(*words) == [request, response], words

@@ -159,7 +159,7 @@ def plain(column: Column, value: Any) -> Any:
         if column.cls is not None and type(value) is not column.cls:
             raise Unfit
         if column.child("unknown_tags") is None and value.unknown_tags is not NO_TAGS:
-            raise Unfit  # the struct has unknown tags, but no version has a column for them
+            raise Unfit  # no version of the struct has a column for unknown tags, but this value has some
         return {child.name: plain(child, getattr(value, child.name)) for child in column.children}
     if column.format == "+l":
         return [plain(column.children[0], element) for element in value]

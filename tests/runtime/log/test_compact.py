@@ -36,9 +36,9 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default including its active segment, and check the output.
+    """Compact a partition, by default including its active segment.
 
-    The output must be valid, and compacting it again must change nothing.
+    Check that the output is valid, and that compacting it again changes nothing.
     """
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")

@@ -42,7 +42,7 @@ def test_batches_and_records_are_counted(logs: Path) -> None:
 
 
 def edit(name: str, position: int, data: bytes, *, cut: int = 0) -> Callable[[Path], None]:
-    """Return a function that overwrites bytes at `position` (if negative, from the end) and cuts off `cut` bytes."""
+    """Return a function that overwrites bytes at `position` (negative: from the end) and removes `cut` last bytes."""
 
     def change(folder: Path) -> None:
         path = folder / name
@@ -73,7 +73,7 @@ def batch_of(*records: Record, **fields: int) -> bytes:
 
 
 def message_of(key_length: int) -> bytes:
-    """Return a message of magic 0 with a valid checksum, a null value, and a key that is missing despite its length."""
+    """Return a magic 0 message with a valid checksum and a null value. It has a key length, but no key."""
     body = struct.pack(">bbii", 0, 0, key_length, -1)
     return struct.pack(">qiI", 0, 4 + len(body), crc32(body)) + body
 

@@ -187,7 +187,7 @@ def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
 def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Despite disk errors, a write's rows must be complete if its writer reported success, and absent if it failed."""
+    """Despite disk errors, a write that reports success must be complete, and a write that fails must leave no rows."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
     start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)

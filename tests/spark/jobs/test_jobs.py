@@ -69,7 +69,7 @@ def test_converted_as_on_one_machine(
 
 
 def transactional(folder: Path) -> Path:
-    """Write three segments. An aborted transaction of producer 7 spans all three, one of producer 8 only the second."""
+    """Write three segments. Producer 7's aborted transaction spans all three; producer 8's is in the second only."""
     folder.mkdir(parents=True)
 
     def batch(offset: int, producer: int, marker: int | None = None) -> bytes:

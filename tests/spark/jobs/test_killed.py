@@ -86,7 +86,7 @@ def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> 
 
 
 def dying(marker: Path, times: int) -> Callable[..., list[Any]]:
-    """Return a `run_units` that kills `times` workers, each after its unit has written its output."""
+    """Return a replacement for `run_units` that kills `times` workers, each after its unit has written its output."""
 
     def run(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         def killed(unit: Any) -> Any:
@@ -302,7 +302,7 @@ def test_driver_killed_at_any_step(tmp_path: Path, program: str) -> None:
 
 
 def test_micro_batch_killed_at_any_step(tmp_path: Path) -> None:
-    """Kill the process of a micro-batch in its tasks, its commit or its cleanup. Spark then repeats the micro-batch."""
+    """Kill a micro-batch's process in its tasks, its commit or its cleanup. Then repeat it, as Spark would do."""
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     (tmp_path / "runs").mkdir()
@@ -362,7 +362,7 @@ def test_stream_whose_spark_is_killed_repeatedly(tmp_path: Path, how: str, kills
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
     assert killed and problems(root) == []
-    # In foreachBatch, the repeated batch is a new job, so the killed job's files remain.
+    # foreachBatch repeats the batch as a new job, so staged files of the killed job may remain.
     assert how != "sink" or not list(root.glob(".*"))
 
 

@@ -48,7 +48,7 @@ def put(system: Any, folder: Path, prefix: str) -> None:
 
 
 def told(report: Any, root: str) -> Any:
-    """Return a report as JSON, with paths relative to `root`."""
+    """Return a report in which paths are relative to `root`, and tuples are lists as in JSON."""
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):

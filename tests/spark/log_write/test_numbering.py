@@ -45,7 +45,7 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """Check that the later of two writes, planned at the same end, continues the first one's offsets and epochs."""
+    """If two writes start at the same end offset, the second to commit must continue the first one's offsets."""
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

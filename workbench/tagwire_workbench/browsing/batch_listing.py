@@ -157,7 +157,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add the bytes from `start` to the end of a segment as one faulty entry, because no batch begins there."""
+        """Add a single faulty entry for the bytes from `start` to the segment's end, because no batch begins there."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 

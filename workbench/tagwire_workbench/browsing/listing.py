@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the entry with this list number or, if that is missing, of the next; None at the end."""
+        """Return the entry with this number in the list, or else the next entry's index; None after the last entry."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:
@@ -137,7 +137,7 @@ def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
 
 
 def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
-    """Yield an entry's bytes, and all bytes decompressed from them. Sensitive bytes are zeroed."""
+    """Yield an entry's bytes and the decompressed form of its compressed bytes. Sensitive bytes are zeroed."""
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:

@@ -236,7 +236,7 @@ class FieldTree(Tree[Item]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[Item]) -> None:
-        """Show another entry. Open the path to its error or, if it has none, open some short branches."""
+        """Show another entry, with the path to its error open. If it has no error, open some short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

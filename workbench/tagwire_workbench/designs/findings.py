@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def spot(self) -> Spot:
-        """The field path and the key in the spec to which the finding refers."""
+        """The position in the spec to which the finding refers: a field's path, and a key."""
         return Spot(tuple(self.path.replace(_ARRAY, "").split(".")) if self.path else (), self.key)
 
     @property

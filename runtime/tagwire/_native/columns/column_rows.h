@@ -9,13 +9,17 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* Conversion settings shared by all rows in a call. */ typedef struct { const tw_source *rows; const tw_source
-*versions;     /* array with each row's version; NULL if all rows use `tables[0]` */ const tw_struct *const *tables; /*
-`tables[v - low]` is the plan for version v, or NULL if there is none */ int64_t low, tables_count; int64_t bytes,
-elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */ int32_t value, error;          /* result
-columns for values and errors; `error` is -1 if there is no such column */ int nulls_bad;                 /* whether a
-rejected row becomes null at once, without trying the interpreter */ int tried;                     /* for decoding:
-whether C decodes rows; otherwise Python decodes all rows */ } tw_conversion;
+/* Conversion settings shared by all rows in a call. */
+typedef struct {
+    const tw_source *rows;
+    const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
+    const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
+    int64_t low, tables_count;
+    int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
+    int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
+    int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
+    int tried;                     /* for decoding: whether C decodes rows; otherwise Python decodes all rows */
+} tw_conversion;
 
 typedef struct {
     tw_frame *frame;

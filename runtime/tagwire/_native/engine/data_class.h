@@ -13,12 +13,17 @@
 /* How the constructor converts an argument before storing it. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
 
-typedef struct { Py_ssize_t slot; PyObject *name;       /* the attribute name, interned */ PyObject *shown;      /* the
-attribute name as `repr` writes it: `name=` */ PyObject *fresh;      /* the value of the attribute after constructing an
-object without arguments */ PyObject *parameter;  /* the argument's default in the constructor's signature */ PyObject
-*deleted;    /* marks the slot of a deleted attribute, because an empty slot may mean the default */ uint8_t takes;
-/* a tw_takes: how the constructor converts the argument */ /* whether the argument is required; `parameter` is then the
-default in versions that don't have the field */ uint8_t required; } tw_attribute;
+typedef struct {
+    Py_ssize_t slot;
+    PyObject *name;       /* the attribute name, interned */
+    PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
+    PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
+    PyObject *parameter;  /* the argument's default in the constructor's signature */
+    PyObject *deleted;    /* marks a deleted attribute's slot: an empty slot may instead mean the default */
+    uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
+    /* whether the argument is required; `parameter` is then the default in versions that don't have the field */
+    uint8_t required;
+} tw_attribute;
 
 /* The maximum number of attributes of a class whose objects C constructs: the arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128

@@ -98,8 +98,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector need not track decoded objects of this struct that have no unknown tags. See
- * tracking.h. */
+/* Return whether the garbage collector may leave this struct's objects untracked if they have no unknown tags (see
+ * tracking.h). */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)

@@ -46,8 +46,8 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 
 /* ---------------------------------------------------------------- values */
 
-/* Read an array. Record its valid elements in r->good: after an error, the layout interpreter skips them. In an array
- * sorted by a number, also record the last valid number, because the error may be that the next number isn't higher. */
+/* Read an array. Record its valid elements in r->good, so that the layout interpreter can skip them after an error. In
+ * an array sorted by a number, also record the last valid number: the error may be that the next one isn't higher. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;
@@ -119,7 +119,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* /* Read a value whose size is in an earlier field. Return NULL if the value does not take exactly that many bytes. */
+/* Read a value whose size is in an earlier field. Return NULL if the value does not take exactly that many bytes. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -137,8 +137,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. Return -1 if `value` is
- * NULL because reading it failed. */
+/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. If reading the value
+ * failed, `value` is NULL; then return -1. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -335,8 +335,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Read a struct into `made`, an object that was decoded earlier and is no longer used elsewhere. Steals the reference
- * to it. */
+/* Read a struct into `made`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces the old values itself */

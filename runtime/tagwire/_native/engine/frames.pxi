@@ -9,7 +9,7 @@ cdef enum:
 cdef class FramePlan:
     """The plans for one version of a message and for its header.
 
-    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the copy's
+    `frame` is the class of the objects that `read` returns. `write` copies `template`, a header, and sets the copy's
     correlation ID and client ID. Raises NotNative if C can't handle the header or the class.
     """
 
@@ -46,7 +46,7 @@ cdef class FramePlan:
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):
-        """Return the frame in `data`; None if bytes follow the message. Raises the errors of `decode`."""
+        """Decode a frame. Return None if there are bytes after the message. Raises the same errors as `decode`."""
         cdef Py_ssize_t end
         cdef object frame
         header = self.header.read(data, 0, &end, True, False, NO_LIMITS, gc)

@@ -107,15 +107,30 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the total encoded size of a struct's int32 arrays; -1 if a slower check is needed. A short length of each *
-array is left out, because looks_width includes it. */ static inline int64_t tw_look_at_all_int32s(const tw_look *look,
-const tw_look *end, PyObject *object, const tw_shared *shared) { int64_t all = 0, size = 0; PyObject *last =
-shared->empty_tuple; /* the previous short array: the replicas and in-sync replicas often share one tuple */ for (; look
-< end; look++) { PyObject *value = TW_SLOT(object, look->slot); if (value == last) { all += size; } else if (value !=
-shared->empty_tuple) { if (TW_UNLIKELY(value == NULL || (size = tw_look_at_int32s(shared, look->item, value)) < 0))
-return -1; all += size; last = value; /* The size of null or of a long array depends on the field, so it can't be reused
-for the next field. */ if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { last = shared->empty_tuple; size = 0; } } }
-return all; }
+/* Return the total encoded size of a struct's int32 arrays; -1 if a slower check is needed. A short length of each
+ * array is left out, because looks_width includes it. */
+static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
+{
+    int64_t all = 0, size = 0;
+    PyObject *last = shared->empty_tuple; /* the previous short array: replicas and in-sync replicas often share one */
+    for (; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (value == last) {
+            all += size;
+        } else if (value != shared->empty_tuple) {
+            if (TW_UNLIKELY(value == NULL || (size = tw_look_at_int32s(shared, look->item, value)) < 0))
+                return -1;
+            all += size;
+            last = value;
+            /* The size of null or of a long array depends on the field, so it can't be reused for the next field. */
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) {
+                last = shared->empty_tuple;
+                size = 0;
+            }
+        }
+    }
+    return all;
+}
 
 /* Return a value's encoded size minus the part that `looks_width` already includes; -1 if a slower check is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
@@ -240,7 +255,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Prefetch the strings, UUIDs and arrays of a struct that will soon be measured. */
+/* Prefetch the strings, UUIDs and arrays of a struct before it is measured. */
 static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
 {
     if (Py_TYPE(object) == s->made.cls)

@@ -83,7 +83,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Assign the number that identifies a field or element type in traces."""
+        """Number the field or element type. Traces refer to it by this number."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -93,7 +93,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled`: the tagged and missing fields that decoding must set to their defaults."""
+        """Set `filled` to the tagged and missing fields, whose defaults decoding must set."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index

@@ -139,7 +139,7 @@ def differences(
     expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = (),
     are_equal: Callable[[Any, Any], bool] = same,
 ) -> Iterator[Difference]:  # fmt: skip
-    """Yield the innermost fields in which two messages or values differ, in field order. Secrets are hidden."""
+    """Yield the innermost fields in which two messages or values differ, in field order. Hide sensitive values."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
         key_names = {row.name: row.unique for row in expected.FIELDS}

@@ -191,7 +191,7 @@ def _grow(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an array's count if the count is 1. A count of 0 differs only in this byte."""
+    """Return the byte by which the encoded count 1 of an array differs from the count 0: the count's last byte."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -220,7 +220,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add an unknown tagged field. Its tag must be unknown in every version, or the message would be invalid."""
+    """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
@@ -232,7 +232,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _known(read: Input, site: Site, random: Random) -> _Change | None:
-    """Add a known tagged field that the input lacks, with its default or another value."""
+    """Add a tagged field of the spec that the input does not have yet, with its default or with another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
     fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
@@ -268,7 +268,7 @@ def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
-    """Encode a tagged field with its tag and size, as in a tag section."""
+    """Return the entry of a tag section for a field: its tag, its size and `data`."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
