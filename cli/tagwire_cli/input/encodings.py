@@ -104,7 +104,7 @@ def is_json(data: bytes) -> bool:
 
 
 def file_hint(words: Sequence[str]) -> str:
-    """Return a hint (see `input_hint`) about the first of these words that names a file; "" if none does."""
+    """Return a hint (see `input_hint`) about the first of these words that is a file's name; "" if none is."""
     file = next((word for word in words if Path(word).is_file()), None)
     if file is None:
         return ""

@@ -142,7 +142,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """Yield a violation unless `field`, which must have the named bits, is read before `spec`."""
+    """Yield a violation if no field `field` with the named bits precedes the field `spec`."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[Span]:
-        """Yield one span for each distinct layout of the redefined versions: the newest span with this layout."""
+        """Among all redefined versions, yield the newest span of each distinct layout."""
         found: dict[str, Span] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

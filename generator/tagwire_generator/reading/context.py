@@ -125,7 +125,7 @@ class Reading:
         return value
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
-        """Build an object with `make`. Values that violate a rule are reported and dropped until no error is left."""
+        """Build an object with `make`. As long as values violate rules, report and drop them, and try again."""
         while True:
             try:
                 built = make(values)

@@ -126,7 +126,7 @@ def check_hexadecimal(reading: Reading, node: Node | None) -> None:
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """Set the versions of an optional field, which follow from versionsWithOptional."""
+    """Set the versions in which an optional field exists. The spec's key versionsWithOptional determines them."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions
@@ -154,7 +154,7 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """Set the versions of a field without the key `versions`; report the field if they can't be inferred."""
+    """Set the versions of a field that lacks the key `versions`. If there is no default for them, report the field."""
     if values["versions"] is not None or "versions" in part.wounds:
         return
     values["versions"] = values["taggedVersions"] or default_versions

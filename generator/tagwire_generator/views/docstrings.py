@@ -123,7 +123,7 @@ def prose(text: str) -> str:
 
 
 def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
-    """Return a sentence for each version after the first. A run of versions without changes shares one sentence."""
+    """Return a sentence for each version after the first. Consecutive versions without changes share one sentence."""
     roots = [(version, layout_of(cls, version).root) for version in spec.valid_versions]
     changes = [
         (version, [*_changes(before, now), *_new_formats(spec, version)])
@@ -196,7 +196,7 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Yield each field's path, nullability and tag."""
+    """Yield (path, (is nullable, tag)) of each field, including the fields of nested structs."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):

@@ -73,7 +73,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
-    """Create the log folder. Raises PipelineError if it can't be created or doesn't support commits."""
+    """Create the log folder, and check that it supports commits. Raises PipelineError if either fails."""
     folder = _of(job_of(root, "", storage))
     if "number" not in folder.done():  # once there is a commit, the folder is known to support commits
         folder.remove(begin(root, storage))
@@ -91,8 +91,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    With `is_begun`, the job's folder must exist: if not, the job is over, and PipelineError is raised. Without it,
-    the job's folder is created if needed.
+    If `is_begun`, the job's folder must exist. If it doesn't, the job is over, and PipelineError is raised. Otherwise,
+    the folder is created if needed.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -100,9 +100,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if nothing was committed.
 
-    `change` receives the notes on micro-batches in the last commit's manifest, inspects the folder, and returns the
-    files to move and remove, or None if the job was committed before. If another job commits first, `change` is called
-    again.
+    `change` is called with the notes on micro-batches in the last commit's manifest. It returns the files to move and
+    remove, or None if the job is already committed. If another job commits first, it is called again.
     """
     folder = _of(job)
     while True:
@@ -125,7 +124,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes on micro-batches in the last finished commit's manifest, as a dict from query to note."""
+    """Return the last finished commit's notes on micro-batches, by streaming query."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -169,10 +168,10 @@ def settle(root: str, storage: StorageOptions) -> None:
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Lock a local folder for reading during the block, after carrying out all pending commits.
+    """Carry out a local folder's pending commits, and hold a read lock on it during the block.
 
-    Raises PipelineError. On file systems without locks, another process may commit during the block; this raises a
-    PipelineError with the condition KAFKA_LOG_CHANGED.
+    Raises PipelineError. If another process commits during the block, because the file system has no locks, the
+    condition is KAFKA_LOG_CHANGED.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -252,7 +251,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # Remove the job's staging folder, which the process of the last commit may have left behind when it died.
+        # If the process of the last commit died, it may have left this staging folder behind.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield

@@ -96,7 +96,7 @@ class ConditionalObjects:
         self.system.rm_file(self.path(name))
 
     def delete_all(self, paths: Iterable[str]) -> None:
-        """Delete objects by their full names in the store."""
+        """Delete objects. Their names must include the prefix."""
         self.each(self.system.rm_file, paths)
 
     @staticmethod

@@ -122,7 +122,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table, so that readers of an export without rows still find its columns."""
+    """Write an empty table. Without it, readers of an export that has no rows would not find its columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 

@@ -230,7 +230,7 @@ def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> 
 
 
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
-    """Yield the partitions that the query selects, without listing the folders of any other partition."""
+    """Yield the partitions that the query selects. The folders of other partitions are not listed."""
     for folder in folders:
         if query.wants(*partition_key(folder)):
             yield location.partition(folder)

@@ -79,7 +79,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
 
     # `get_buffer`, and all methods from here on, are called by asyncio.
     def buffer_updated(self, nbytes: int) -> None:
-        """Wake the tasks whose responses have arrived. asyncio passes 0 at the end of the stream."""
+        """Process received bytes and wake tasks whose responses are complete. 0 bytes mean the end of the stream."""
         with suppress(UnusableConnectionError):
             for answer in self.connection.receive(self._buffer[:nbytes]):
                 answer.request.arrival.set()

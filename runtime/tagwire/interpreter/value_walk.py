@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """Tracks the path within a value, and the values of the enclosing structs."""
+    """Tracks the path to the current field, and the values of the structs around it."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -95,7 +95,7 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Return an error text for two different classes of the same name; "" if their names differ."""
+    """Return an error text that tells two classes of the same name apart; "" if their names differ."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))

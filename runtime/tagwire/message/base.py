@@ -322,9 +322,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Makes `supported_versions()` callable on a message and on its class.
+    """Lets `supported_versions()` be called on a message or on its class.
 
-    On a message, it returns the versions that can represent the message; on a class, all versions.
+    For a message, it returns the versions that can represent this message; for a class, all versions.
     """
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:

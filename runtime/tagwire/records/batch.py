@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # in formats with batches, one bytes field contains all records
+    has_records = format.records is not None  # such a format's batches store all records in one bytes field
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -276,7 +276,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Handle an error that Kafka's reader would ignore. Subclasses override this method to report the error."""
+        """Called with an error that Kafka's reader would ignore. Subclasses override this to report the error."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

@@ -91,7 +91,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """Try all candidate formats for the batch at `pos`, and read it in the one format in which it is valid."""
+    """Read the batch at `pos` in each candidate format, and return it in the only format in which it is valid."""
     right, faults = [], []
     for each in candidates:
         try:

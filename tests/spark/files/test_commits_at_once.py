@@ -72,7 +72,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a process ignores another job's manifest that is briefly linked under a finished commit's number."""
+    """Another job may briefly link its manifest under a finished commit's number. Other processes must ignore it."""
     writer, messages = begun(tmp_path)
     late, its_messages = staged(tmp_path, b"late")
     draft = late.job.folder / "manifest-late.json"
@@ -144,7 +144,7 @@ def test_commit_undone_by_another_process(
 
 
 def test_process_dies_while_undoing_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the next reader completes the undo without an error: the writer never reported success."""
+    """If a process dies while it rolls back a commit, the next reader must complete the rollback without an error."""
     writer, messages = begun(tmp_path)
     rename, seen = Path.replace, []
 

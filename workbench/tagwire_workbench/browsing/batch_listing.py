@@ -235,7 +235,7 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a function that tests whether a batch has an offset in a range that the filter term lists."""
+        """Return a function that tests whether a batch has an offset in one of the ranges in the filter term."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:
@@ -251,7 +251,7 @@ class BatchListing(Listing):
         return int(text) if text.isdigit() else self._ends[entry]
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield what a text filter searches: a batch's cells, and the keys, values and headers of its records."""
+        """Yield the texts that a filter searches for a batch: its cells, and its records' keys, values and headers."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
             for record in self._batch(entry):

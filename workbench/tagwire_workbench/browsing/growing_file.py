@@ -56,7 +56,7 @@ class PlainFile:
 
     @property
     def fault(self) -> str:
-        """The error to report if the file has stopped growing inside gzip data; otherwise ""."""
+        """The error to report if the file ends inside gzip data and has stopped growing; otherwise ""."""
         return ""
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class PlainFile:
 
 
 class _Unpacking:
-    """A zlib decompressor and its position in a gzip file. `copy` saves this state, so that reading can resume here."""
+    """A zlib decompressor and its position in a gzip file. `copy` saves both, so that reading can resume from there."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file

@@ -60,7 +60,7 @@ class Listing(ABC):
         self._work: Iterator[bool] | None = None
 
     def advance(self) -> bool:
-        """Read another slice. Returns whether the slice contained any input."""
+        """Read the next slice. Return False if there is no more input for now."""
         if self._work is None:
             self._work = self.read()
         found = next(self._work, None)
@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the entry with this number in the list, or else the next entry's index; None after the last entry."""
+        """Return the index of the entry shown with this number, or of the next entry shown; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

@@ -48,7 +48,7 @@ class SpecServer(LanguageServer):
         self._said = ""
 
     def document(self, uri: str) -> Document | None:
-        """Return the spec at a URI; None if the file isn't a spec, or if it is too long to analyze."""
+        """Return the spec at a URI; None if the file isn't a spec, or is too long to be analyzed."""
         path = path_of(uri)
         if self.specs.is_too_long(path):
             return None
@@ -72,7 +72,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's own problems, followed by those that the last check of its whole set found in it."""
+        """Return a file's own problems, and then those that the last check of its spec set found in the file."""
         own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 

@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field that stands for the length before a struct in traces and errors."""
+        """Return a field that represents a struct's length, for traces and errors inside the struct."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
