@@ -46,7 +46,7 @@ class Part:
         self._spelled = spelled or {}
 
     def place(self, key: str) -> Node:
-        """Return the node at which to report a problem with a key: its value or, if the key is absent, the object."""
+        """Return the node at which to report a problem with a key: the key's value, or the object if it is absent."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 

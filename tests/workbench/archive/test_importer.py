@@ -370,7 +370,7 @@ def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
 
 
 def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
-    """Return a jar with some bytes changed. Offset 0 is where the data of its only file begins."""
+    """Return a damaged jar. `change` maps offsets in the compressed data of its only file to new byte values."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("message/Foo.json", spec())

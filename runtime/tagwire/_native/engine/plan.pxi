@@ -136,7 +136,7 @@ cdef class Builder(PlanBuilder):
     # ------------------------------------------------------------ defaults
 
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set a field's default: a template if the default is a struct, otherwise a value that all objects share."""
+        """Set a field's default. A struct's default is a template to copy; any other default is a shared value."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
