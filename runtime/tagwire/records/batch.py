@@ -83,8 +83,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values, decoded on first access if the native engine checked the whole batch in one call.
-        """
+        """The header's values, decoded on first access if the native engine checked the whole batch in one call."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
