@@ -46,8 +46,7 @@ def operations(message: str) -> list[str]:
 
 
 def check_bytes(by_library: dict[str, Any]) -> None:
-    """Check that all libraries encode a message to the same bytes, and that each library writes back the bytes that it
-    read.
+    """Check that all libraries encode a message to the same bytes, and that each writes back the bytes it reads.
 
     Libraries that use another version or format only have to pass the second check. Raises SystemExit if a check fails.
     """

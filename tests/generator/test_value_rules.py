@@ -77,7 +77,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the error of decoding invalid bytes. It must be the same from the class and from the generated code."""
+    """Return the error of decoding invalid bytes. The class and the generated code must raise the same error."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:

@@ -51,7 +51,7 @@ Next:
 
 @dataclass
 class _Outcome:
-    """What decoding and re-encoding all frames of a file resulted in."""
+    """The results of decoding and re-encoding all frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
     refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)

@@ -44,7 +44,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """Yield the frames of a stream. After them, raises DecodeError for an invalid size or a truncated frame."""
+    """Yield the frames of a stream. Raises DecodeError at a frame that has an invalid size or is truncated."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0

@@ -76,7 +76,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field that had `new`'s tag; None for the same field, or if comparing layouts reports this."""
+    """Describe the old field that had `new`'s tag; None if it is the same field, or if comparing layouts reports it."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -266,7 +266,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Replace old field names with new ones in a value."""
+    """Replace an old field name with its new name, if `value` is a field name or refers to a field."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -277,5 +277,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes, with renamed fields under their new names, and without structs and elements."""
+    """Return a type's attributes, except structs and elements. Renamed fields have their new names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -186,8 +186,7 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether a field of this type can be null in the tagwire dialect, but not in Kafka's: true for fixed-width
-        types.
+        """Whether a field of this type can be null in the tagwire dialect only: true for fixed-width types.
 
         In that dialect, a marker byte before the value indicates null.
         """

@@ -1,4 +1,4 @@
-"""Rules for the names in specs, from which Python names are derived."""
+"""Rules for the names in specs. The names in generated Python code are derived from these names."""
 
 import keyword
 import re
@@ -37,7 +37,7 @@ def is_struct_name(text: str) -> bool:
 
 
 def is_format_name(text: str) -> bool:
-    """Return whether a record format may have this name, which is never used in code."""
+    """Return whether a record format may have this name. Unlike other names, it never becomes a name in Python code."""
     return len(text) <= MAX_NAME and _FORMAT_NAME.fullmatch(text) is not None
 
 

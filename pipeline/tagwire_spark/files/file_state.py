@@ -73,7 +73,7 @@ def _comparable(value: Any) -> str:
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
     """Raise PipelineError if a file changed since planning.
 
-    A file that `may_grow` may have another size, but not less than `end`, which is where the read ends.
+    If `may_grow` is set, the size may differ, but it must be at least `end`, where the read ends.
     """
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:

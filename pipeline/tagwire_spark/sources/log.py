@@ -67,7 +67,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Return the options except those for streams: Spark asks for the schema in both kinds of read."""
+    """Return the options without those for streams, because Spark asks for the schema in batch reads and in streams."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 

@@ -135,13 +135,13 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Add bytes. Return the position in `self.data` of the first frame that is confirmed now; None if none is."""
+        """Add bytes. Return the position in `self.data` of the first frame that they confirm; None if there is none."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """End the search. Return the position of the first complete, but unconfirmed frame; None without one."""
+        """End the search. Return the position of the first complete, unconfirmed frame; None if there is none."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:

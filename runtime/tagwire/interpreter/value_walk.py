@@ -35,7 +35,7 @@ class ValueWalk:
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """Return a value for an error message, shortened, or a placeholder if the current field is sensitive."""
+        """Return a shortened value for an error message, or a placeholder if the current field is sensitive."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:

@@ -145,7 +145,7 @@ class LayoutWriter(ValueWalk):
         out += pack(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError if it isn't the item's constant, or has undefined bits."""
+        """Return `value`. Raises EncodeError if it differs from the item's constant, or has undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:
@@ -284,7 +284,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if a union has several alternatives, or none although there are no unknown tags either."""
+        """Raise EncodeError if a union has several alternatives, or has none and the object has no unknown tags."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:

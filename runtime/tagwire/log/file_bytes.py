@@ -68,7 +68,7 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Treat position `end` as the end of the file. None changes nothing."""
+        """Treat position `end` as the end of the file. Do nothing if `end` is None."""
         if end is not None:
             self._size = min(self._size, end)
 

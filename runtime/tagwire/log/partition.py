@@ -117,7 +117,7 @@ class Partition:
         return tuple(found[base] for base in sorted(found))
 
     def _segment(self, path: Path, name: LogFile) -> Segment:
-        """Return the segment in a file. Overridden for files on another machine."""
+        """Return the Segment for a file. A subclass overrides this for files on another machine."""
         return Segment(path, name)
 
     @property
@@ -141,8 +141,7 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches of all segments. Start with the batch that contains `start_offset`, or with the first one
-        after it.
+        """Yield the batches of all segments. Start with the batch that contains `start_offset`, or else the next batch.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
         end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid

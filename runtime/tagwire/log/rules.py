@@ -79,7 +79,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """Return the kept problems, and one more for each rule of which problems were left out: it states how many."""
+        """Return the kept problems. If problems of a rule were left out, add a problem that states how many."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -117,7 +117,8 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """By default, a null value makes the record a tombstone. `tombstone=True` makes it one whatever its value is.
+        """By default, the record is a tombstone if its value is null. `tombstone=True` makes it a tombstone in any
+        case.
 
         With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
         determines their kind. Raises EncodeError for a null value with `tombstone=False`, because old readers would

@@ -147,12 +147,12 @@ class Format:
 
     @cached_property
     def has_magic2_records(self) -> bool:
-        """Whether records have the same fields as in magic 2, for which there is a fast path."""
+        """Whether records have the fields of magic 2. A fast path exists for such records."""
         return self.records is not None and record_items.fits(self)
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records, which must have the fields of magic 2 and an attributes byte."""
+        """Whether native code can move records: only if they have the fields of magic 2 and an attributes byte."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

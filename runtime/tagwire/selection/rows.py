@@ -30,7 +30,7 @@ DROP: Final = _Drop()
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
-    """Return the rows of a message: one for each element of the array in `paths.way`, with a value for each path."""
+    """Return a message's rows: for each element of the array that `paths.way` leads to, the values of all paths."""
     owners: list[Any] = [message]
     for step in paths.way:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]

@@ -63,7 +63,7 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def uuid_bytes(value: UUID) -> bytes:
-    """Return a UUID's 16 bytes. Raises UnwritableValue for other objects, even with an attribute `bytes`."""
+    """Return a UUID's 16 bytes. Raises UnwritableValue for any other object, even if it has an attribute `bytes`."""
     if not isinstance(value, UUID):
         raise UnwritableValue
     return value.int.to_bytes(16, "big")

@@ -42,7 +42,7 @@ def test_batches_and_records_are_counted(logs: Path) -> None:
 
 
 def edit(name: str, position: int, data: bytes, *, cut: int = 0) -> Callable[[Path], None]:
-    """Return a function that overwrites bytes at `position` (negative: from the end) and removes `cut` last bytes."""
+    """Return a function that overwrites bytes at `position` (negative: from the end) and drops the last `cut` bytes."""
 
     def change(folder: Path) -> None:
         path = folder / name

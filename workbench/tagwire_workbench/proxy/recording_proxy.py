@@ -69,8 +69,7 @@ class RecordingProxy:
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
         """Return a connection without sockets.
 
-        `moved` maps the address of an advertised server to the address that clients should use. By default, they are
-        equal.
+        `moved` returns the address that clients should use instead of an advertised address (default: the same).
         """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))

@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """(saved header bytes per batch, number of batches) pairs, in ascending order."""
+        """Pairs (saved header bytes per batch, number of batches), in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property

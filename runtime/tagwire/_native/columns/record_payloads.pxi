@@ -41,7 +41,7 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return an array with the columns of `root`. The last has the messages that `decode(data, versions)` returned.
+    """Return an array with the columns of `root`. The last column has the messages from `decode(data, versions)`.
 
     For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, each with its own
     version. For any other `kind`, `data` has the record values, and `versions` is None.

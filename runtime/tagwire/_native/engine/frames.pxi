@@ -9,8 +9,8 @@ cdef enum:
 cdef class FramePlan:
     """The plans for one version of a message and for its header.
 
-    `frame` is the class of the objects that `read` returns. `write` copies `template`, a header, and sets the copy's
-    correlation ID and client ID. Raises NotNative if C can't handle the header or the class.
+    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
+    correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.
     """
 
     cdef Plan header, body

@@ -56,7 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return by how many bytes an encoded length is longer than a short length (up to TW_SHORT); -1 if the length is out of
+/* Return how many more bytes a length takes than a short length (up to TW_SHORT) does; -1 if the length is out of
  * range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
@@ -177,8 +177,8 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by tw_look_way, and set `looks_width` to the sum of their fixed widths and short lengths.
- * Call this when the struct's `items` are complete. */
+/* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the sum of the fields' fixed
+ * widths and short lengths. Call this when the struct's `items` are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

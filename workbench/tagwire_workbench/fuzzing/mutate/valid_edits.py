@@ -268,7 +268,7 @@ def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
-    """Return the entry of a tag section for a field: its tag, its size and `data`."""
+    """Return a field's entry in a tag section: its tag, its size and `data`."""
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
