@@ -87,7 +87,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
 
 
 def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
-    """Return the error of encoding `value`. It must be the same from all encoding and JSON methods."""
+    """Return the error of encoding `value`. All methods for encoding and for JSON must raise the same error."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []

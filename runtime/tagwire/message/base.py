@@ -244,7 +244,7 @@ class Struct(Declarations):
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set one alternative of a union and set the others to null. `chosen` is (name, value); None sets none."""
+        """Set the alternative `chosen` of a union, a (name, value) pair or None, and set the others to null."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"
@@ -521,7 +521,7 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
-        """Parse a JSON message, a string or UTF-8 bytes. Raises EncodeError with line and column, or with the path."""
+        """Parse a JSON message, a string or UTF-8 bytes. Raises EncodeError with the position or the field's path."""
         from tagwire.message.json_text import from_json_text
 
         return from_json_text(cls, text, version)

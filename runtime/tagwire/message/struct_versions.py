@@ -32,11 +32,11 @@ class StructVersions:
         return Versions(self.ranges[0][0].lowest, self.ranges[-1][0].highest) if self.ranges else NONE
 
     def at(self, version: int | None) -> int | None:
-        """Return the version of the shared struct inside `version` of the message that uses it; None if it has none."""
+        """Return the shared struct's version that `version` of the message uses; None if it doesn't use the struct."""
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the range of the user's versions whose struct version is in `versions`; `NONE` if there are none."""
+        """Return the versions of the message whose struct version is in `versions`; `NONE` if there are none."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 

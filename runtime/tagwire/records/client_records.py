@@ -255,7 +255,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the format from which the record was read. If there are no headers, it decides their kind."""
+        """If the record has no headers, `format`, from which it was read, determines the type of header keys."""
         values = {
             "topic": topic,
             "partition": partition,

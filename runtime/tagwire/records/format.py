@@ -172,7 +172,7 @@ class Format:
         return encode(self.header, header) if plan is None else plan.encode(header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of the header field with this role (see `VOCABULARY`); `none` if the format lacks it."""
+        """Return the value of the header field with this role (see `VOCABULARY`), or `none` if the format lacks it."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 

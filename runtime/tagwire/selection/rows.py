@@ -96,7 +96,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: `row` itself if it is an element, otherwise a new one with its values."""
+        """Return the element to append: `row` itself if it is an element, otherwise one with the row's values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row

@@ -111,7 +111,7 @@ def test_commit_finished_by_another_process(tmp_path: Path, monkeypatch: pytest.
 def test_commit_undone_by_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
 ) -> None:
-    """Check that a writer fails if another process undoes its commit, before or after it has moved its files."""
+    """Check that a writer fails if another process rolls back its commit, before or after its files were moved."""
     writer, messages = begun(tmp_path)
     other, its_messages = staged(tmp_path, b"other", "t")
 

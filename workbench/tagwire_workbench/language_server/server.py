@@ -91,7 +91,7 @@ class SpecServer(LanguageServer):
         self._publish(path, [])
 
     async def check_set_soon(self, uri: str) -> None:
-        """Check the set of a file after a short pause, unless another change follows, and publish the problems."""
+        """Check a file's spec set after a short pause, unless another change follows, and publish the problems."""
         self._changes += 1
         mine = self._changes
         await asyncio.sleep(_PAUSE)

@@ -19,7 +19,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # each is -1 if the header version lacks that ID
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 if the header version lacks the ID
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):
