@@ -155,7 +155,7 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Strict decoding must accept only what Kafka writes back unchanged; lenient decoding, all that Kafka reads."""
+    """Strict decoding must accept whatever Kafka writes back unchanged; lenient decoding, whatever Kafka reads."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])

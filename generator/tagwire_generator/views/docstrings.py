@@ -250,7 +250,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether values of a struct contain slices of the input, which the struct's reader takes as `raw`."""
+    """Return whether some values of a struct are slices of the input, which its read function takes as `raw`."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

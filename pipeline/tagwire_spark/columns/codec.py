@@ -167,7 +167,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` tells whether a decoded column has Arrow byte types that Spark rejects, and must be cast first.
+    `has_other_bytes` is true if Spark's Arrow type stores some values in other bytes. Decoded columns are then cast.
     """
 
     type: Any
@@ -226,7 +226,7 @@ class Encoding(NamedTuple):
 
     @property
     def column_type(self) -> Any:
-        """The Arrow type of the structs to encode. Raises PipelineError if the message's package can't be imported."""
+        """The Arrow type of the structs to encode. Raises PipelineError if the message can't be imported."""
         return _column_type(self.name, self.package, self.versions)
 
     def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:

@@ -101,7 +101,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
     """Commit a job. Raises PipelineError if nothing was committed.
 
     `change` is called with the notes on micro-batches in the last commit's manifest. It returns the files to move and
-    remove, or None if the job is already committed. If another job commits first, it is called again.
+    remove, or None if the job is already committed. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:

@@ -298,9 +298,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Raise PipelineError if a requested offset is after the log's end.
 
-    With the option `partial`, also set the end offset so that readers stop before an unfinished batch at the log's end.
-    The end of a remote segment without an index is not checked, because finding it would require reading the whole
-    segment. Raises LogError.
+    With the option `partial`, also let the last segment end before an unfinished batch, so that readers stop there. The
+    end of a remote segment without an index is not checked, because finding it would require reading the whole segment.
+    Raises LogError.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}

@@ -196,7 +196,7 @@ class DirectionFrames:
     """
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """`is_start` is true if the capture includes the connection's first byte, so that a frame begins there."""
+        """`is_start` is true if the capture includes the connection's first byte, where a frame begins."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start

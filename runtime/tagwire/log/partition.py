@@ -163,8 +163,7 @@ class Partition:
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """Yield (segment, position in the segment, batch) for each batch that `batches` yields.
 
-        If a segment disappears during the iteration, because a broker compacts or deletes it, the folder is listed
-        again.
+        If a broker compacts or deletes a segment during the iteration, the folder is listed again.
         """
         listed: Partition | None = self
         while listed is not None:

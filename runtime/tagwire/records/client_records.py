@@ -117,8 +117,7 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """By default, the record is a tombstone if its value is null. `tombstone=True` makes it a tombstone in any
-        case.
+        """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record one.
 
         With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
         determines their kind. Raises EncodeError for a null value with `tombstone=False`, because old readers would

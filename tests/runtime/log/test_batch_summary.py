@@ -87,7 +87,7 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     # the transaction's records are gone, so no data is aborted
     ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    # A control batch without its record is either a commit or an abort; nobody knows which.
+    # without its record, it is unknown whether the marker is a commit or an abort
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
     (
         [

@@ -36,7 +36,7 @@ def shown(spec: Spec) -> list[str]:
         (data("2-3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
         (data("0-1", field("A")), data("0-3", field("A")), "0-3", ["A int32 0+"]),
         (data("3", field("A")), data("0-2", field("A")), "0-3", ["A int32 0+"]),
-        # If the newer spec has all versions that the older one has, the result is the newer spec, unchanged.
+        # If the newer spec has all versions of the older spec, the result is the newer spec, unchanged.
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
         # For a renamed field, the result has the new name.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),

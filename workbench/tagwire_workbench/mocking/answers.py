@@ -110,7 +110,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value without the parts that depend on a request. Report unknown field names in those parts, too."""
+        """Return a value without the parts that depend on a request. Report unknown field names in those parts."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

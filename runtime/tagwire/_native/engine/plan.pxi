@@ -73,7 +73,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field that represents a struct's length, for traces and errors inside the struct."""
+        """Return a field that represents the length before a struct, for traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
