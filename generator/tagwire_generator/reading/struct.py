@@ -64,7 +64,7 @@ class StructReader:
             part.wounds.add("versions")
 
     def check_references(self) -> None:
-        """Report a field that uses a struct which another field declares inline."""
+        """Report a field that uses a struct declared inline by another field."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"

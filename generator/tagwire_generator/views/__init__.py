@@ -1,1 +1,1 @@
-"""Create views, which hold the strings that templates print, and render the templates."""
+"""Create views (the strings that templates print), and render the templates."""

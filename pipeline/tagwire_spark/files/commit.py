@@ -151,7 +151,7 @@ def contents_of(job: Job) -> list[Content]:
 def alone(root: Path) -> Generator[None]:
     """Lock a local folder for writing during the block, after carrying out all pending commits.
 
-    If the file system has no locks, the block runs without one. Raises PipelineError.
+    If the file system has no locks, the block runs without one. Raises PipelineError if a commit can't be carried out.
     """
     with _alone(LocalFolder(str(root))):
         yield
@@ -160,7 +160,7 @@ def alone(root: Path) -> Generator[None]:
 def settle(root: str, storage: StorageOptions) -> None:
     """Carry out a folder's pending commits, after giving the processes that began them time to finish.
 
-    Raises PipelineError.
+    Raises PipelineError if a commit can't be carried out.
     """
     with _alone(commit_folder(root, storage)):
         pass
@@ -190,7 +190,7 @@ def settled(root: Path) -> Generator[None]:
 def settled_number(root: str, storage: StorageOptions) -> int:
     """Carry out a folder's pending commits, and return the number of the last commit; 0 if there is none.
 
-    Raises PipelineError.
+    Raises PipelineError if a commit can't be carried out.
     """
     if not _has_commits(root, storage):
         return 0

@@ -92,7 +92,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 def growing_state(data: FileBytes, end: int | None = None) -> FileState:
     """Return a growing local file's state, with checksums of its first and last bytes.
 
-    Bytes after `end` are left out, because an unfinished batch may still be replaced. Raises LogPathError.
+    Bytes after `end` are left out: an unfinished batch may still be replaced. Raises LogPathError if reading fails.
     """
     state = state_of_status(data.status())
     size = state.size if end is None else min(state.size, end)
@@ -102,7 +102,7 @@ def growing_state(data: FileBytes, end: int | None = None) -> FileState:
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
     """Check that a local file is unchanged since planning. If it may grow, compare its first and last planned bytes.
 
-    Raises PipelineError, LogPathError.
+    Raises PipelineError if the file has changed, and LogPathError if it can't be read.
     """
     found = state_of_status(data.status())
     check_unchanged(file, planned, found, end=end, may_grow=may_grow)
@@ -117,7 +117,7 @@ def _ends(data: FileBytes, size: int) -> tuple[int, int]:
     """Return a checksum of the beginning, and one of the end, of a file's first `size` bytes.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
-    truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError.
+    truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError if reading fails.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -202,7 +202,7 @@ class _Records:
 
 
 def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
-    """Yield the row groups of a Parquet file as tables with this schema. Raises PipelineError."""
+    """Yield a Parquet file's row groups as tables with this schema. Raises PipelineError if the file can't be read."""
     name = source.name_of(path)
     try:
         state = source.state_of(path) if is_remote(name) and path.is_file() else None

@@ -188,7 +188,7 @@ def settled_location(
 
 
 def _folders(location: Location) -> Sequence[Path]:
-    """Return the partition folders in and below a location; for a file, only its path. Raises LogPathError."""
+    """Return a location's partition folders; for a file, only its path. Raises LogPathError if listing fails."""
     return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
 
 
@@ -251,7 +251,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
     Folders that a broker is moving or deleting are skipped, except for `path` itself. Every folder that is not a
-    partition folder is passed to `searched` before it is listed. Raises LogPathError.
+    partition folder is passed to `searched` before it is listed. Raises LogPathError if that fails.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())

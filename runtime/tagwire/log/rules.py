@@ -50,7 +50,7 @@ _MOST: Final = 1000
 
 
 class Problems:
-    """The problems of one file. For each rule, the first 1000 problems are kept, and all others only counted.
+    """The problems in one file. For each rule, the first 1000 problems are kept, and all others are only counted.
 
     A file of 10 MB may have a million problems, and a list of all of them could take gigabytes.
     """

@@ -96,7 +96,7 @@ def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[st
 
 @st.composite
 def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
-    """Draw an old and a new spec of one dialect, as JSON. In most pairs, both specs encode messages alike."""
+    """Draw an old and a new spec of one dialect, as JSON. In most pairs, both encode messages to the same bytes."""
     draft = draw(st.booleans())
     sections = draw(st.sampled_from([(False, False), (True, True), (True, True), (False, True), (True, False)]))
     old = draw(json_fields(1))

@@ -35,7 +35,7 @@ typedef struct {
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
-    uint8_t atomic;       /* whether no field contains structs, so that objects may be untracked (tracking.h) */
+    uint8_t atomic;       /* whether no field contains structs; objects may then be untracked (tracking.h) */
 } tw_data_class;
 
 /* Return a class's attributes, for comparing objects (tw_data_class_of) or writing their `repr` (tw_shown_class_of).
@@ -187,8 +187,8 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Let the garbage collector track an object whose slots are set, unless its values show that it can't be part of a
- * reference cycle (tracking.h). */
+/* Let the garbage collector track an object whose slots are set, unless its values rule out reference cycles
+ * (tracking.h). */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;

@@ -235,7 +235,7 @@ def slot_names(cls):
 
 
 def can_be_shared(value):
-    """Return whether a value is immutable, so that several structs can share it."""
+    """Return whether a value is immutable. Several structs may share such a value."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

@@ -35,7 +35,7 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
-    """Return lines that show how received requests of the expected class differ from `expected`, closest ones first."""
+    """Return lines that show how received requests of the expected class differ from `expected`, the closest first."""
     with showing_sensitive():  # test data is not secret
         compared = [
             (list(differences(expected, each.message)), each)

@@ -58,7 +58,7 @@ class Received:
 
 
 class Problem(NamedTuple):
-    """An error that a callback raised, or that kept the peer from answering and made it close the connection."""
+    """An error that a callback raised, or an error that made the peer close the connection instead of answering."""
 
     text: str
     connection: int
