@@ -1,4 +1,4 @@
-"""Timing on shared machines: CPU time of the thread, interleaved contenders, and medians and ratios with their spread.
+"""Measure times on shared machines: use CPU times, interleave the contenders, and report medians with their spread.
 
 Wall time depends on the machine's load; CPU time mostly doesn't. Other influences (caches, clock rates) change slowly.
 So every round runs each contender once, in random order, and ratios compare only times from the same round.

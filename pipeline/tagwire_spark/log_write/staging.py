@@ -107,7 +107,7 @@ class Output:
         self._held -= self.current.held
 
     def _end_fullest(self) -> None:
-        """End the largest open batches until half of the memory limit is free. It is then not reached again soon."""
+        """End the largest open batches until half of the memory limit is free, to delay reaching the limit again."""
         for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
             self._held -= log.held
             log.end_batch()

@@ -165,7 +165,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return `error`, and add the names of other formats in which the bytes at `position` are a valid batch."""
+        """Return `error`, naming any other formats in which the bytes at `position` are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -201,7 +201,7 @@ class Scan:
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position. `header` has the file's bytes from there on."""
+        """Return whether a batch may begin at a position. `header` contains the bytes from that position on."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None

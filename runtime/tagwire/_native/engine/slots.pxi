@@ -146,7 +146,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the verified offset of a slot of `UUID`. The test uses the slot's descriptor: UUIDs reject `setattr`."""
+    """Return the verified offset of a `UUID` slot. The test sets the slot by its descriptor: UUIDs reject `setattr`."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()
