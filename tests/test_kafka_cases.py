@@ -132,7 +132,7 @@ def test_probes_of_tag_sections() -> None:
         same = row["ok"] and row.get("rewrite_hex") == row["hex"]
         try:
             assert cls.decode(data, row["version"]).encode(row["version"]) == data, row["name"]
-            # Kafka reads the highest tag, but refuses to write it. Tagwire does both.
+            # Kafka reads the highest tag, but refuses to write it. tagwire reads and writes it.
             assert same or row["name"] == "tag 2^31-1", row["name"]
         except tagwire.DecodeError:
             assert not same, row["name"]

@@ -202,7 +202,7 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading during the block, and then check that no commit was made after number `number`.
+    """Lock a folder for reading during the block, and then check that `number` is still the number of its last commit.
 
     Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or commit at the end of the block. So a
     listing made in the block never shows part of a later commit. `number` is from `settled_number`.

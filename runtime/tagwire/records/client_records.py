@@ -1,8 +1,8 @@
 """The records of producers and consumers, with the attributes and methods that the proposals add.
 
 KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
-strings, which may repeat, or int32 numbers (KIP-82's first draft), where setting a key replaces its value. If a key is
-an enum member with a codec, the codec encodes and decodes the values of that key.
+strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
+a key is an enum member with a codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -117,7 +117,7 @@ class ProducerRecord(_ClientRecord):
         allow_reserved: bool = False,
         format: "str | Format | None" = None,
     ) -> None:
-        """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record one.
+        """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
         With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
         determines their kind. Raises EncodeError for a null value with `tombstone=False`, because old readers would

@@ -1,6 +1,6 @@
 """The language server, which answers editor requests with `tagwire_workbench.language`.
 
-A file's problems are published as soon as it changes. Checking its set may require reading many files, so another
+A file's problems are published as soon as it changes. Checking its spec set may require reading many files, so another
 thread does this when typing pauses. Every change sends the whole document: specs are small, and this avoids
 disagreements between editor and server about where lines end.
 """
