@@ -26,7 +26,7 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function to call with (done, total), which draws a progress bar; None if the output is not a terminal.
+    """Yield a function that draws a progress bar when called with (done, total); None if the output is not a terminal.
 
     The bar is drawn only in these calls, and not by a background thread, so the program may fork. It is removed at the
     end. With `prints_all_along`, there is also no bar if standard output is a terminal.

@@ -167,7 +167,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type stores some values in other bytes. Decoded columns are then cast.
+    `has_other_bytes` is true if Spark's Arrow type has another byte layout. Decoded columns are then cast.
     """
 
     type: Any

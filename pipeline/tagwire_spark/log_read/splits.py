@@ -377,7 +377,7 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
     last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        # A task for an empty segment checks whether records are missing. The log's last segment may be empty.
+        # Even an empty segment gets a task, which checks for missing records, unless it is the log's last segment.
         if whole.end or whole.next_base != NO_OFFSET:
             yield whole
         return

@@ -151,7 +151,7 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# Only the base offset's eight bytes change if a batch's other offsets are relative to it and no checksum covers it.
+# Renumbering changes only the 8 bytes of the base offset if no checksum covers it and all offsets are relative to it.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
 _OFFSET: Final = Struct(">q")

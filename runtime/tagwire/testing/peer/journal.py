@@ -104,7 +104,7 @@ class Journal:
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` returns. `make` is called with the request's number."""
+        """Add the request that `make` returns when it is called with the request's number."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
