@@ -91,7 +91,7 @@ def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
 @pytest.mark.parametrize("page", [pytest.param(page, marks=_marks(page), id=page.name) for page in PAGES])
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
-        spark_session.session()  # before `chdir`: its workers run in the repository root
+        spark_session.session()  # start it before `chdir`, because Spark's workers must run in the repository root
         (tmp_path / "tests").symlink_to(spark_session.ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__example__"}

@@ -58,9 +58,9 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """Create the type. With `allow_dash`, `-` is passed to the command unchanged.
+        """Create the parameter type. With `allow_dash`, the command gets the path `-` unchanged.
 
-        With `stdin_name`, `-` is replaced by a temporary copy of standard input that has this file name.
+        With `stdin_name`, the command gets a temporary file of this name, a copy of standard input, instead of `-`.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

@@ -38,7 +38,7 @@ SAMPLES = samples()
 
 
 def try_one(data: bytes) -> None:
-    """Raise an error if the engines disagree about an input. Its first two bytes choose the message version."""
+    """Raise an error if the engines disagree about an input. Its first two bytes choose the message to decode."""
     if len(data) < 2:
         return
     sample = SAMPLES[int.from_bytes(data[:2], "big") % len(SAMPLES)]
@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Compare the decoded message's JSON, or its objects (only one, to save time). Return a difference or None."""
+    """Compare either the decoded message's JSON or its objects (not both, to save time). Return a difference or None."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:

@@ -134,7 +134,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Return the other folders in which specs at this path may find shared structs, and registers for their enums."""
+    """Return the folders from which the specs at `path` may use shared structs and registers, apart from `path`."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
@@ -159,7 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs of a single spec's set or folder, which the example messages in proofs need."""
+    """Return the header specs next to a single spec. The example messages in proofs need them."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 

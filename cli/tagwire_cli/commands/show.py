@@ -151,7 +151,7 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    For a field in a shared struct, the third value maps message versions to the struct's own versions; otherwise None.
+    If the field is in a shared struct, `struct versions` maps message versions to that struct's versions; else, None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -169,7 +169,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return the (message versions, struct version) pairs of a field with a shared struct; empty for other fields."""
+    """For a field with a shared struct, return which struct version each range of message versions uses; else []."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 

@@ -59,12 +59,12 @@ def finding_text(finding: "Finding") -> str:
 
 
 def _placed_text(finding: "Finding") -> str:
-    """Format a finding with its position, source line and caret, like other spec problems."""
+    """Format a finding like an error in a spec: with its position, the source line, and a caret."""
     from tagwire_generator.diagnostics.problems import Problem, render
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # `render` also accepts severities that a Problem can't have
+        severity=cast(Any, finding.severity),  # not a Problem's severity, but `render` accepts it
         file=finding.file,
         line=finding.line,
         column=finding.column,
@@ -80,7 +80,7 @@ def _prefix(finding: "Finding") -> str:
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
-    """Format a finding that an exception excuses. The paragraph ends with the reason for the exception."""
+    """Format a finding that [[tool.tagwire.exceptions]] excuses. The last line is the reason from that entry."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "

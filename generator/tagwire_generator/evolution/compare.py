@@ -188,7 +188,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare the defaults and `ignorable` of fields that exist only in other versions of the message."""
+        """For fields that only other versions have, compare the defaults, and whether the fields are ignorable."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)

@@ -98,7 +98,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # An imported struct may lack tags that are used only in other versions of it, so gaps are allowed here.
+        # Allow gaps in tags: a missing tag may belong to a version of an imported struct that the message doesn't use.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -253,7 +253,7 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return all registers (tables of named numbers) that fields use or used as enums, sorted by name."""
+    """Return the registers (tables of named numbers) of the old lock and of the specs, sorted by name."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
@@ -283,7 +283,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield the versions that `new` lacks, with the last spec that had them. `last` are the locked spec's versions."""
+    """Yield the locked versions that `new` lacks, with the last spec that had them. `last` has the newest ones."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))
@@ -325,10 +325,10 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield the severe findings about `after` that are not already findings about `before`.
+    """Yield the severe findings that a change of the specs from `before` to `after` adds.
 
-    Both are compared with the `released` specs, and `after` also with `before`. Released messages that are in neither
-    `before` nor `after` are ignored.
+    `after` is compared with `before` and with the `released` specs. Findings that `before` already had are left out.
+    Released messages that are in neither `before` nor `after` are ignored.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

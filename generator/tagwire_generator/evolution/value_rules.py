@@ -9,7 +9,7 @@ from tagwire_generator.evolution.field_matching import Step
 
 
 def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
-    """Yield (field, violated rule, description) for changed unions. If fields share a change, it is reported once."""
+    """Yield (field, violated rule, description) for changed unions. A change to several fields is reported once."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in seen or rule == "TW931" or "the field was" in text:

@@ -66,7 +66,7 @@ def parse_default(
     """Parse the string that gives a default in a spec. An empty string means the implicit default.
 
     With an `enum`, the string may be the name of an entry. Raises InvalidSpec if the string is not a value of the type.
-    Whether the value is in range, or may be null, is checked by the field.
+    The caller checks whether the value is in range, and whether the field may be null.
     """
     if not text or type.name == "records":
         return implicit_default(type, semantic)

@@ -27,7 +27,7 @@ MAX_TAGGED: Final = 1_000
 
 
 def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations in the structs of a message and in their nesting."""
+    """Yield violations of the rules for a message's structs and for how they refer to each other."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)
     if graph.cycle:

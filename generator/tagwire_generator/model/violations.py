@@ -11,9 +11,10 @@ from tagwire_generator.diagnostics.problems import RULES
 class Violation:
     """A violation of a rule, found in an object of a spec.
 
-    `key` is the spec key to blame. `needs` are other keys on which the rule depends; "message:" precedes a key of the
-    message. If one of these keys is wrong, this violation is only a consequence and is not reported. `struct` and
-    `field` are indexes in `MessageSpec.structs` and `StructSpec.fields`; None is the message or the struct itself.
+    `key` is the spec key whose value breaks the rule. `needs` are other keys that the rule uses, with the prefix
+    "message:" for keys of the message. If one of these is invalid, the violation is only a consequence and isn't
+    reported. `struct` and `field` are indexes in `MessageSpec.structs` and `StructSpec.fields`, or None for a violation
+    in the message itself or in the struct itself.
     """
 
     rule: str

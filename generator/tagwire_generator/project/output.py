@@ -26,7 +26,7 @@ def formatter_line(version: str) -> str:
 
 
 def formatter_of(text: str) -> str:
-    """Return the formatter that a text names, such as `black 26.1.0`; "" if it names none."""
+    """Return the formatter that a file's header names, such as `black 26.1.0`; "" if it names none."""
     found = _LINE.search(text)
     return found[1] if found else ""
 
@@ -144,7 +144,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
 
 
 def _formatters(files: Mapping[str, str], changes: Sequence[Change], directory: Path) -> tuple[str, str] | None:
-    """Return the existing and the new formatter if the files differ only in formatting; otherwise None."""
+    """Return (formatter of the existing files, new formatter) if only the formatting differs; otherwise None."""
     here = formatter_of(files.get(MARKER, ""))
     if not here or not changes or any(change.kind != "changed" for change in changes):
         return None

@@ -90,7 +90,7 @@ class SpecSet:
 
     @property
     def directory(self) -> Path:
-        """The package's own folder. All generated files in it belong to this set."""
+        """The generated package's folder. All generated files in it belong to this spec set."""
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:

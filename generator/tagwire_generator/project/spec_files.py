@@ -93,7 +93,7 @@ def uses_registers(data: bytes) -> bool:
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return the headers that a set defines. For speed, only files with the name of a header are searched."""
+    """Return which header messages a spec set defines. For speed, only files with the name of a header are read."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
@@ -133,7 +133,7 @@ def may_be_shared(data: bytes) -> bool:
 def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
     """Return the shared structs that a spec may import, directly or through other structs.
 
-    Names are searched in texts, without parsing them. The result may contain too many structs, but never too few.
+    The specs are searched for struct names, but not parsed, so the result may contain structs that aren't imported.
     """
     waiting, found = [data], dict[str, SpecData]()
     others = {each.file: (each, _names(each.data)) for each in shared}
@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the name of a spec. If the text isn't plain JSON, return every string that may be the name."""
+    """Return the value of a spec's `name` key. If JSON can't be parsed, return all strings that may be that value."""
     try:
         tree = json.loads(data)
     except ValueError:

@@ -3,8 +3,7 @@
     text -> tree with positions -> schema -> fields -> structs -> message
                                           -> entries -> register
 
-All problems of a file are reported at once. The result has a message or a register only if none of the problems is an
-error.
+All errors and warnings in a file are reported at once. If there are errors, the result has no message and no register.
 """
 
 from dataclasses import dataclass
@@ -53,9 +52,9 @@ def read_spec(
 ) -> ReadResult:
     """Read a spec from its text. Never raises an error, whatever the text is.
 
-    `registers` are the registers of the set; with None, enums are not checked. `shared` are the structs that can be
-    imported. With None, imports are not resolved: for a spec with imports, the result has no message, only problems
-    that can be found without the imported structs.
+    `registers` are the registers of the spec's set; if None, enums are not checked. `shared` are the structs that the
+    spec can import; if None, imports are not resolved. In this case, the result for a spec with imports has no message,
+    only the problems that can be found without imported structs.
     """
     document = parse(text, file=file)
     if document.root is None:
@@ -83,9 +82,9 @@ def read_file(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from a file. `file` is the name to use in problems, by default the path.
+    """Read a spec from a file. `file` is the file's name in error messages, by default the path.
 
-    Never raises an error. A file that can't be read is a problem in line 1.
+    Never raises an error. If the file can't be read, the result contains a problem in line 1.
     """
     name = fspath(path) if file is None else file
     try:
@@ -127,7 +126,7 @@ def load(
     options: SpecOptions = _DEFAULT_OPTIONS,
     shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
-    """Return the message in a spec file. If there are errors, raises a SpecError that contains all problems."""
+    """Return the message in a spec file. Raises a SpecError that lists all errors and warnings if there are errors."""
     result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(

@@ -95,7 +95,7 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Report every use of a tagwire key. `shape_errors` decides whether the use is an error."""
+    """Report every use of a key of the tagwire dialect. `shape_errors` ignores the reports if the spec may use it."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
@@ -122,12 +122,12 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # the reader checks patterns, with better messages
+            case _:  # a pattern doesn't match: the code that parses the value reports this with a better message
                 pass
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
-    """Return whether a spec may use the tagwire dialect. Its key `dialect` takes precedence over its set's option."""
+    """Return whether a spec may use the tagwire dialect: as its `dialect` key says or, without it, `by_default`."""
     dialect = root.get("dialect")
     return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 
@@ -193,7 +193,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # If the key is present but null, report the error there.
+            # A key whose value is null also counts as missing; the error then points to the null.
             place = node.members.get(key, node)
             yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 

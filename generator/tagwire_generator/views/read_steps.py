@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """Expressions for the length before a value: its `struct` code, null test, element count, and the value's end."""
+    """How a length encoding is read: `struct` code, null test, and expressions for the count and the value's end."""
 
     code: str
     is_null: str

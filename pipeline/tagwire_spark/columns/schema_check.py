@@ -1,8 +1,8 @@
 """Check that the columns in a read's schema exist, and that NOT NULL columns contain no nulls.
 
 Spark trusts a source's schema: to build rows faster, it doesn't check NOT NULL columns for nulls. So a column declared
-NOT NULL must really have no nulls. Inside a message, the spec determines which fields are NOT NULL, and a schema may
-only be less strict. A schema may also declare a whole column NOT NULL, which is checked in each batch.
+NOT NULL must really have no nulls. Inside a message, a schema may declare a field NOT NULL only if the spec doesn't
+allow null for it. For a whole column declared NOT NULL, each batch is checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
 
 
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """Rename the columns of Arrow batches to the spelling in the read's schema."""
+    """Rename the columns of Arrow batches to `names`, the spelling in the schema of the read."""
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
 

@@ -109,7 +109,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload the files, and delete the local copies, so that the disk never has to hold a whole attempt."""
+        """Upload staged files and delete them locally. The disk may be too small for all files of an attempt."""
         with self.refused():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -117,7 +117,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """If the job is over, remove its objects, including those of this attempt, and raise PipelineError."""
+        """If the job is over, delete its objects (this attempt may have uploaded some) and raise PipelineError."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
@@ -192,7 +192,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number, if the number is still free."""
+        """Put the manifest under its number. Return False if another job's manifest already has this number."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -307,10 +307,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return the state of a commit: open, done, undone, or too late.
-
-    A commit is too late if another commit has already taken its number or a later number.
-    """
+    """Return a commit's state: open, done, undone, or "too late" if another commit already has this or a later number."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

@@ -1,7 +1,7 @@
 """`log_state` returns the state in Kafka's internal topics as tables, computed by workers.
 
-Kafka writes all records with the same key to the same partition. So one task can compute the state of a partition
-without reading other partitions, by the rules of `tagwire.log.state`.
+Kafka writes all records with the same key to the same partition. So a task can compute the state of a partition with
+`tagwire.log.state`, without reading other partitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

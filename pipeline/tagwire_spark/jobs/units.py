@@ -43,7 +43,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the segments that exist now; with `metadata`, a metadata log's snapshots first. Raises LogPathError."""
+        """List the partition's current segments. With `metadata`, list the snapshots of a metadata log before them."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
@@ -71,7 +71,7 @@ class SegmentUnit(NamedTuple):
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """Return the locations of a job's input paths and URLs. Raises PipelineError; LogPathError for a missing path."""
+    """Return the locations of a job's input paths and URLs. Raises LogPathError if a path is missing, or PipelineError."""
     found: list[Location] = []
     for text in path_strings(paths):
         if is_remote(text):
@@ -165,9 +165,9 @@ def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the files that `files` returns for each remote partition, and the broker's checkpoints, into local trees.
+    """Fetch, for each remote partition, the files that `files` returns, and the broker's checkpoints.
 
-    Raises PipelineError, LogPathError.
+    Raises PipelineError or LogPathError if a file can't be fetched.
     """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]

@@ -56,9 +56,9 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return what the constructor's `look` returns for a partition, from the cache if the partition is unchanged.
+        """Return the result of the constructor's `look` for a partition, cached as long as the partition is unchanged.
 
-        Raises LogPathError, and any error of `look`.
+        Raises LogPathError if the folder is gone, and any error that the constructor's `look` raises.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

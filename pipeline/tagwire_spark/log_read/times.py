@@ -4,8 +4,8 @@ An entry in a `.timeindex` means that no record up to its offset has a later tim
 belongs to another segment must not hide records, so an entry is used only if the batch with its offset has exactly the
 entry's timestamp as its maximum. Everything after that batch is read, because timestamps need not be in order.
 
-File modification times can't be used instead, because producers set record timestamps. And no index shows after which
-offset all records are later than a time.
+File modification times can't be used instead, because producers set record timestamps. The index can't help to find the
+end of a time range, because early timestamps can follow late ones.
 """
 
 from itertools import islice
@@ -30,7 +30,7 @@ class Earlier(NamedTuple):
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
-    """Look up the part of a segment before a timestamp in milliseconds; None if there is none, or no time index."""
+    """Return the part of a segment before a timestamp in milliseconds; None if the time index has no usable entry."""
     path = segment.beside("timeindex")
     if path is None:
         return None

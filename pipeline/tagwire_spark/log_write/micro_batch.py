@@ -77,15 +77,14 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch of the query is committed. `before` has the last commit's notes."""
+    """Return whether this or a later micro-batch of the query is committed. `before` is the last commit's `noted`."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Return whether a write of a micro-batch repeats a committed write.
+    """Return whether a micro-batch has already been committed, so that it needn't be written again.
 
-    Raises PipelineError if the same run of the query writes the micro-batch again with other content, because these
-    rows would be lost.
+    Raises PipelineError if the same query run already committed other rows as this batch: the new rows would be lost.
     """
     if not is_before(batch, before):
         return False

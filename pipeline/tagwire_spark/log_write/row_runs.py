@@ -53,7 +53,7 @@ class RowRun(NamedTuple):
 
     @property
     def has_offsets(self) -> bool:
-        """Whether the rows bring their own offsets, in an offset column."""
+        """Whether the rows have an `offset` column. Without it, offsets are assigned in the order of the rows."""
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
@@ -70,7 +70,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return an Arrow batch of the run's rows from number `row` on (counted within the run)."""
+        """Return the run's rows from index `row` on as an Arrow batch. Row 0 is the first row of the run."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -101,7 +101,7 @@ def _headers_of(batch: Any) -> Any:
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
-    """Return the rows of an Arrow batch as runs, in order; None if the rows must be converted one by one."""
+    """Split an Arrow batch into runs of rows that C code can convert; None if rows must be converted one by one."""
     if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
         return None
     starts = _starts(batch, target)

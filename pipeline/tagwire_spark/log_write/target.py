@@ -98,7 +98,7 @@ class LogTarget(NamedTuple):
 
     @property
     def keeps_batches(self) -> bool:
-        """Whether columns such as baseOffset determine the batches. They don't if an option sets the batch size."""
+        """Whether columns such as baseOffset determine where a batch ends. False if an option sets the batch size."""
         return self.batch_bytes is None and self.batch_records is None
 
     @property

@@ -21,7 +21,7 @@ def connect(
     address: str | tuple[str, int], registry: Registry, client_id: str | None = None,
     *, timeout: float = 30.0, ssl: SSLContext | None = None, **options: Any,
 ) -> Peer:  # fmt: skip
-    """Connect to a peer, and ask for its versions if the protocol has a request for them.
+    """Connect to a peer. If the protocol has an ApiVersions request, ask the peer for its versions.
 
     `timeout` is the maximum number of seconds to wait for the connection, and for each response. `options` are passed
     to `Connection`. Raises PeerConnectionError if the peer can't be reached or does not answer in time, and

@@ -54,10 +54,10 @@ class _Row(NamedTuple):
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """Return the table as JSON-able values. `facts` has the lines about the unit, and `rows` a list for each column.
+    """Return the page's table as JSON-able values. `rows` has one list per column. `facts` describe a single unit.
 
-    A row's bytes are a hex string, or `[first, last]` (the hex of both ends) for more than `RUN` bytes, or null if the
-    bytes are hidden. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
+    A row's bytes are a hex string; null if they are hidden; or, for more than `RUN` bytes, `[first, last]`, the hex of
+    both ends. `about` maps row numbers to field documentation. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -160,7 +160,7 @@ class _Walk:
             return  # the field's first byte is invalid, so nothing of the field was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        is_section = node.path == around  # only sections of tagged or optional fields have their parent's path
+        is_section = node.path == around  # a section of tagged or optional fields has the path of its struct
         about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space

@@ -79,7 +79,7 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span, given its parent's path `around`. `step` is the index of an array element."""
+        """Return the path of a span. `around` is its parent's path, and `step` its index if it is an array element."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
@@ -192,7 +192,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Return the spans of unread bytes: a single span, with `what` shown as its type."""
+        """Return a single span for bytes that were not decoded. The trace shows `what` as its type."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -225,7 +225,7 @@ _NO_LAYOUT: Any = None
 
 
 class SpanRecorder:
-    """Writes the rows of a trace while a reader opens and closes spans. Spans nest as these calls do."""
+    """Writes the rows of a trace. A reader opens and closes a span for each value; inner spans are closed first."""
 
     __slots__ = ("_closed", "_depths", "_known", "_open", "spans")
 
@@ -271,7 +271,7 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Attach the names and values of its bits to the most recently closed span."""
+        """Attach the names and values of a field's bits to the span that was closed last."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
@@ -290,7 +290,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans in `rows`, outermost first: the native engine left them open when it stopped at an error."""
+        """Reopen the spans that were open when the native engine stopped at an error. `rows` has the outermost first."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

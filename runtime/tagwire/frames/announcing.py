@@ -1,8 +1,8 @@
-"""How peers announce their versions, in protocols that have a request for them.
+"""How peers announce the versions that they support, in protocols with a request such as Kafka's ApiVersions.
 
-Each such protocol has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields; everything
-else is in the specs. A peer that does not support the request's version answers with the version and error code in the
-response's `FALLBACK`, so that the newer client can ask again (KIP-511).
+Each of these protocols has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields. All
+other information is in the specs. If a peer does not support the version of an ApiVersions request, it uses the version
+and error code in the response's `FALLBACK`, so that the newer client can ask again (KIP-511).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key"
 
 
 def announcement_of(registry: Registry) -> Announcement | None:
-    """Return the `Announcement` for a registry's protocol; None if the protocol has no request for versions."""
+    """Return how a registry's protocol announces versions; None if it has no request such as ApiVersionsRequest."""
     return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
 
 
@@ -63,7 +63,7 @@ def fallback_message(
 ) -> tuple[Message, int] | None:
     """Return (response, version) to answer a request in an unknown version; None if the message has no fallback.
 
-    As in Kafka, if the request is the one that asks for versions, the response lists only that request's versions.
+    As in Kafka, the fallback response to ApiVersions lists only the supported versions of ApiVersions.
     """
     if response.FALLBACK is None:
         return None

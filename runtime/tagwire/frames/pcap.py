@@ -30,7 +30,7 @@ _WAITING_BYTES: Final = 1 << 24
 
 
 class NetworkFrame(NamedTuple):
-    """A frame of a network capture, without its size."""
+    """A frame from a network capture. `data` does not include the four bytes of the frame's size."""
 
     connection: str
     """The addresses and ports of client and broker."""
@@ -41,7 +41,7 @@ class NetworkFrame(NamedTuple):
 
 
 class NetworkGap(NamedTuple):
-    """Bytes of one direction of a connection that belong to no frame that could be found."""
+    """Bytes, in one direction of a connection, that could not be assigned to a frame."""
 
     connection: str
     is_request: bool
@@ -136,7 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Start the broker's direction at its SYN packet. All earlier bytes belong to an older connection."""
+        """Restart the direction from the broker at its SYN packet: earlier bytes belong to an older connection."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -169,9 +169,9 @@ def network_frames(
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
-    the order matters. With a registry, the first request after a gap is recognized by the registry's API keys and
-    versions, otherwise by any plausible ones. Raises MissingExtraError, and CaptureError for a file that can't be read,
-    after the frames before the error.
+    the order matters. To find the first request after a gap, the API keys and versions of the registry are used or,
+    without a registry, any plausible numbers. Raises MissingExtraError. Raises CaptureError, after yielding the frames
+    before the error, for a file that can't be read.
     """
     connections: dict[str, _Connection] = {}
     fault = None

@@ -163,7 +163,7 @@ class _Work:
     # ------------------------------------------------------------ messages that decode completely
 
     def requests(self) -> Iterator[Candidate]:
-        """Yield the request that the header names, even if only part of its body can be decoded."""
+        """Yield the request that the bytes' request header names, even if only part of its body can be decoded."""
         if "RequestHeader" not in self.registry:
             return
         try:
@@ -218,7 +218,7 @@ class _Work:
     # ------------------------------------------------------------ messages that decode only in part
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the likeliest messages that decode only in part. Called if no message decodes to the last byte."""
+        """Yield the best partial decodings. Called only if no message decodes to the last byte."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -291,7 +291,7 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Return whether offset, length and magic byte fit one of Kafka's batch formats, which is rarely a coincidence."""
+    """Return whether the data begins with a plausible batch: its offset, length and magic byte have valid values."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 

@@ -77,14 +77,14 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Store the length of the item `kind.of` alone, even if the length on the wire includes its own bytes.
+            # Store the size of the field `kind.of` alone: the length on the wire may also count the length's own bytes.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read an item whose size is given by an earlier item. Raises DecodeError if the value is smaller."""
+        """Read a field whose size an earlier field specifies. Raises DecodeError if the value ends before that size."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -143,7 +143,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Verify the checksum `stated`, which is at offset `at`, over the bytes from here to `end`."""
+        """Verify the checksum of the remaining bytes. The input has the checksum `stated` at offset `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -176,7 +176,7 @@ class FramedCursor(LayoutCursor):
     # ------------------------------------------------------------ compressed bytes
 
     def codec(self, packing: Compression, scopes: Scopes) -> str:
-        """Return the name of an item's codec, which an earlier item specifies; `none` for no compression."""
+        """Return the codec of a compressed field, such as `gzip` or `none`. Bits in an earlier field specify it."""
         return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
 
     @contextmanager
@@ -212,6 +212,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return the value by which the elements of an ordered array must ascend."""
+    """Return the sort key of an element of an ordered array. The keys must ascend."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -120,10 +120,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    When encoding, its value is dropped if it is `ignorable`; otherwise, a value that is not the default raises
-    EncodeError.
-
-    `cls` is the class of the struct if `default` is DEFAULT_STRUCT.
+    When encoding, its value is dropped if the field is `ignorable`; otherwise, a value that is not the default raises
+    EncodeError. If `default` is DEFAULT_STRUCT, `cls` is the struct's class.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -264,10 +262,10 @@ class StructLayout(FrozenData):
         return (*self.fields, *self.missing)
 
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
-        """Return whether a path of names and indexes leads to a sensitive field, or to something inside one.
+        """Return whether a path of names and indexes leads to a sensitive field, or to a value inside such a field.
 
-        With `around`, also return True for a struct that has a sensitive field: a value of the wrong type in place of
-        the struct may be a misplaced secret.
+        With `around`, also return True for a struct that contains a sensitive field: if another value is given instead
+        of the struct, it may be the secret.
         """
         struct: StructLayout | None = self
         for step in path:

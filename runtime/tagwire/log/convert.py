@@ -85,7 +85,7 @@ class Conversion:
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """Yield the batches of a segment, with another batch size if one was requested.
+        """Yield the batches of a segment. If a batch size was requested, regroup the records into batches of that size.
 
         Raises LogError for an invalid batch.
         """

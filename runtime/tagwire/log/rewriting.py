@@ -89,9 +89,9 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Find the transactions that are open at the start of the first group.
+        """Find the transactions that are open at the start of the first group of segments to rewrite.
 
-        Reads the batches of `segments`, which come before the group, from offset `begin` on.
+        Reads the batches from offset `begin` on in `segments`, the segments before that group.
         """
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))

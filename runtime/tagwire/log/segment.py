@@ -137,7 +137,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller reads from `start` on, and handles the error
+            pass  # the caller finds the same error when it reads from `start` on
         return start
 
     # ------------------------------------------------------------ index files

@@ -190,7 +190,7 @@ def _size(path: Path) -> int:
 
 
 def leader_epoch_problems(path: Path) -> list[Problem]:
-    """Return the problems of a leader epoch checkpoint. Raises LogError if the file is invalid."""
+    """Return the entries of a leader epoch checkpoint that are out of order. Raises LogError if the file is invalid."""
     problems = Problems()
     before = None
     for at, start in placed_leader_epochs(path):
@@ -204,7 +204,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """Return a check that only calls `read`, which raises an error for an invalid file."""
+    """Make a check of a file that only calls `read`, which raises an error if the file is invalid."""
 
     def check(path: Path) -> list[Problem]:
         read(path)

@@ -146,7 +146,7 @@ def _member_text(value: Any) -> str:
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """Replace the sensitive values in `made`, the JSON form of a struct, with HIDDEN in place. Return `made`."""
+    """Replace the sensitive values in `made`, a struct's JSON form, with HIDDEN. Modifies and returns `made`."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
         if row.json_name not in made or value is None:
@@ -246,8 +246,7 @@ class _Reader:
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
         """Describe a value of the wrong type.
 
-        Instead of a struct, a caller may have passed a secret, so the value is hidden if the struct has sensitive
-        fields.
+        If a struct with sensitive fields was expected, the value may be a secret, so it is hidden.
         """
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
@@ -282,7 +281,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError for two alternatives of a union, or for none in a version that has alternatives."""
+        """Raise EncodeError if the JSON sets two alternatives of a union, or none although the version has some."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:
@@ -317,7 +316,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         made = self.field_value(row, value, version)
-        self.is_hidden = around  # not restored after an error, whose text must also hide the value
+        self.is_hidden = around  # skipped if an error was raised, because the error text must also hide the value
         return made
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
@@ -328,7 +327,7 @@ class _Reader:
         return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
-        """Return a function that formats the fields of a key for an error message, and hides sensitive ones."""
+        """Return a function that formats an array element's key fields for an error, hiding sensitive values."""
         fields = row.struct.FIELDS if row.struct is not None and hides() else ()
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)

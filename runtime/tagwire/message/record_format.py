@@ -100,5 +100,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set last: None is a valid result, so other threads must not see it before
+            cls._plan = plan  # set only once: a temporary None would tell other threads that there is no plan
         return cls._plan

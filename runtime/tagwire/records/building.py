@@ -193,7 +193,7 @@ class BatchBuilder:
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, in a list that callers may change. Accessing it makes an object for each record."""
+        """The records so far, as a list that callers may modify. The first access makes an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
@@ -257,7 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records, then for each chunk of `more`. Return the joined bytes and count."""
+        """Call `write` for the current records, then for `more` in chunks. Return the joined result and the count."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -375,7 +375,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the highest timestamp to write to the header. `highest` is the records' highest timestamp."""
+        """Return the header's `max_timestamp`: the one that was set, or the append time, or the records' `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
@@ -458,12 +458,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename values from roles such as `base_offset` to header fields. Leave out roles that the format lacks."""
+        """Convert roles such as `base_offset` to the format's field names. Leave out fields that the format lacks."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """Return the codec's name in the spec."""
+        """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -483,7 +483,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Return whether to write records without an attributes byte. The default is true if no record has any."""
+        """Return whether records have no attributes byte. If the user hasn't chosen, it is omitted if all are 0."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

@@ -26,7 +26,7 @@ _IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
-    """A value that was lost in a conversion, because the other format can't represent it.
+    """A value that was lost in a conversion, because the target format can't represent it.
 
     `path` is the path of the field (`records[3].headers[0].value`), `value` the lost value, and `reason` the cause.
     """
@@ -76,7 +76,7 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert like `convert`, but pass each loss to `tell` instead of keeping it: there may be millions of losses."""
+    """Convert like `convert`, but pass each loss to `tell`, because a list of millions of losses would be too large."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
@@ -141,9 +141,9 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return builder arguments that preserve attribute bits without a name, and the wrapper's key.
+        """Return the builder arguments that keep the batch's unnamed attribute bits and the key of a wrapper message.
 
-        If the target format differs, both are reported as losses instead.
+        If the target is another format, return {} and report both as losses.
         """
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):
@@ -154,9 +154,9 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return {"max_timestamp": ...} for the builder if the batch's value doesn't follow from its records.
+        """Return the builder argument `max_timestamp` if the batch's value differs from its records' highest timestamp.
 
-        If the target can't store that value, return {} and report a loss.
+        Otherwise, return {}. If the target can't store the value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -177,7 +177,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the builder argument that sets `ignore_message_attributes`; {} if either format lacks that bit."""
+        """Return the builder argument for `ignore_message_attributes`; {} unless both formats have this bit."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -188,7 +188,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is one of `places`, the fields or bits of the target format. If not, report a loss."""
+        """Return whether the target format has the field or bit `name`. If it isn't in `places`, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places
@@ -262,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's own attributes without the bits that the target computes."""
+        """Return a record's attributes byte without the bits that the target format sets itself; 0 if it has none."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 

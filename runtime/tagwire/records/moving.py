@@ -90,7 +90,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
     """Return an empty run: encoded records that will become one batch.
 
-    Timestamps are relative to `base_timestamp`, or to the first record's timestamp if that is None.
+    Timestamps are relative to `base_timestamp`. If it is None, they are relative to the first record's timestamp.
     """
     from tagwire._records import RecordRun
 
@@ -108,7 +108,7 @@ _TIMESTAMP: Final = attrgetter("timestamp")
 
 
 class BatchHeader(NamedTuple):
-    """The data from which, together with the records, a batch can be rebuilt exactly."""
+    """The data that is needed, in addition to the records, to rebuild a batch exactly."""
 
     format: str
     data: bytes

@@ -32,8 +32,8 @@ def open_records(
 ) -> Trace:
     """Add the batches in a message to its trace, below their records fields, and return the trace.
 
-    `message` is the class of the body. `format` overrides the records' format that the spec names, if any. The value of
-    a records field becomes the batch count. If the last batch of a response is truncated, it is shown as plain bytes.
+    `message` is the class of the body. `format` overrides the record format that the spec names. The value of a records
+    field becomes the number of batches. If the last batch of a response is truncated, it is shown as plain bytes.
     Invalid batches are shown up to the error, and the first error becomes `Trace.error`; the rest of the message is
     still shown. Raises FormatError for an unknown format.
     """
@@ -111,7 +111,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Return a batch's error with its path and offset changed to those within the message."""
+    """Copy a batch's error. Make its path and offset relative to the message that contains the batch."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

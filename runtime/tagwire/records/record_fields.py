@@ -61,9 +61,9 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes with the bits that other values determine.
+    """Return a record's attributes, and set the bits that depend on its key, value and headers.
 
-    Raises EncodeError if `Record.attributes` itself sets such bits.
+    Raises EncodeError if `Record.attributes` already sets such bits.
     """
     bits = format.record_bits
     number = record.attributes

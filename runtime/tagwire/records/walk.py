@@ -1,8 +1,7 @@
 """Read the records of a batch one at a time, so that even a batch of a million tiny records needs little memory.
 
-The native engine reads them if it supports the format. Without it, a fast path in Python reads records that have the
-fields of magic 2. Neither tracks positions: when they reject a record, the layout interpreter continues at that record
-and raises the exact error.
+The native engine reads the formats that it supports. Without the native engine, a fast path in Python reads records
+with magic 2's fields. If a record is invalid, the layout interpreter reads it again to find the position of the error.
 """
 
 from collections.abc import Callable, Iterator
@@ -83,7 +82,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the record count in the header, or None. Raises DecodeError if the batch is too small for it."""
+        """Return the header's record count, or None. Raises DecodeError if the batch is too small for this count."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -139,7 +138,7 @@ class Walk:
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records without the native engine: on the fast path while it can read them, then by layout."""
+        """Yield the records, without the native engine. Where the fast path can't continue, the interpreter does."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -157,11 +156,10 @@ class Walk:
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Yield the records from `index` on, read by the layout interpreter.
+        """Use the layout interpreter to read and yield the records from number `index` on.
 
-        `elements` is the number of array elements that already count towards the limit; the record count in the header
-        is included from the start. `good` lists array elements of the invalid record that are already known to be
-        valid, so that they are not read again.
+        `elements` is the number of array elements that already count towards the limit: first, the record count in the
+        header. If record `index` is invalid, `good` lists those of its array elements that needn't be read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -216,7 +214,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, converted from a delta if the header stores one; or a message's timestamp."""
+    """Return a batch's highest timestamp, even if the header has it as a delta. For a message, return its timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -1,7 +1,7 @@
 """Put new values into an encoded message, following its layout, and copy all other bytes.
 
-The caller has read the message strictly, so it is valid. This module reads it again, together with the new values of
-the rows. New values are written by the same writer that encodes messages, so the same values are rejected. Counts and
+The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
+row. New values are written by the same writer that encodes messages, so the same values are rejected. Counts and
 tag sections are adjusted. As in `encode`, a tagged field is removed if its new value is the default, and inserted if
 it was absent and its new value is not the default.
 """
@@ -70,7 +70,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Copy a struct, with new values for the fields on the paths through `step`."""
+        """Copy a struct, with new values for those of its fields that `step` selects. `cells` has the new values."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -143,7 +143,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Copy the array whose elements are the rows, with changed, dropped and appended elements."""
+        """Copy an array each of whose elements is a row. Change, drop and append elements as the changes require."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
@@ -232,7 +232,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """Return the new data of a tagged field that is present, or None to remove the field."""
+        """Encode the new value of a tagged field that the input has. Return None if the field must be removed."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -252,7 +252,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """Return the data of a tagged field that was absent, or None if it remains absent."""
+        """Encode the value of a tagged field that the input lacks. Return None if the value is still the default."""
         value = self.made(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 
@@ -262,7 +262,7 @@ class _Splicer(LayoutReader):
         return bytes(data)
 
     def made(self, value: Any, step: Step, cells: Cells) -> Any:
-        """Return the new value of a field that is not in the input: its default, with a row's new values applied."""
+        """Return the value of a field that is not in the input: its default, changed by the new values in `cells`."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
         if step.column is not None and not step.each:
@@ -286,7 +286,7 @@ def _is_kept(value: Any, old: Any, new: Any) -> bool:
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the old and new values for one array element, by path number; {} if the rows are inside the element."""
+    """Return the old and new values in the array element `index`, by the number of their path."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

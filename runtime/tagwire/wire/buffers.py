@@ -26,7 +26,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # not contiguous, or with items that `cast` can't convert
+    except (TypeError, ValueError):  # the view isn't contiguous, or has an item format that `cast` doesn't support
         return buf, memoryview(buf)
 
 

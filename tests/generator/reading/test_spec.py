@@ -278,7 +278,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # taggedVersions requires a tag. A tag that can't be read is not also reported as missing.
+        # taggedVersions requires a tag. If the tag has the wrong type, it must not be reported as missing too.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
         # A type, range or default that can't be read causes one error only.
@@ -290,12 +290,12 @@ TAGGED = '"taggedVersions": "1+", "tag"'
             ["TW402", "TW405"],
         ),
         ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
-        # The fields are read even if the struct's name can't be.
+        # The nested fields are checked even if the type of the field that contains them is unknown.
         (
             '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
             ["TW402"] * 2 + ["TW405"],
         ),
-        # The struct can't be read, but its use in a field is not reported as an unknown struct.
+        # The declaration of struct S is invalid, but S must not be reported as unknown in the field that uses it.
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
         ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
     ],

@@ -106,7 +106,7 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_after_an_int16_version() -> None:
-    """Check messages that follow an int16 version, as in the member metadata of Kafka's ConsumerProtocol."""
+    """Check messages with their version as an int16 in front, such as the subscriptions of Kafka's ConsumerProtocol."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

@@ -25,7 +25,7 @@ def by_python(batch: RecordBatch, header: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """Return the lines that C code writes, and how many records they cover (None: all of them)."""
+    """Return the lines that C code writes, and the number of records that it could write; None if it wrote all."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:
@@ -87,7 +87,7 @@ def test_some_lines_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_of_every_length() -> None:
-    """Try each base64 digit at each position: C code encodes six bytes at a time, and the last ones one by one."""
+    """Try each base64 digit at each position, because C encodes six bytes at a time, and then the remaining bytes."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
     values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]

@@ -67,7 +67,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # the builder's first use installs the fast path
+    built({}, RECORDS[0], quickly=False)  # when a builder is first used, it installs the fast path
     assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
 
 

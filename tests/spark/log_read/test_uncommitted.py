@@ -41,13 +41,13 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return the offset of each committed row except markers, and whether it is an error row."""
+    """Return (offset, whether it is an error row) for each committed row, without the rows of markers."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Return the end of a micro-batch that reads everything, and its rows in the form that `read` returns."""
+    """Read everything in a single micro-batch. Return its end offsets, and its rows in the same form as `read`."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -138,7 +138,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """Check that an abort missing from the index is an error, if a snapshot shows that indexes are complete."""
+    """If a snapshot shows that transaction indexes must be complete, an abort missing from the index is an error."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
@@ -161,7 +161,7 @@ def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: s
 def test_index_without_an_abort_after_the_end_of_the_read(
     tmp_path: Path, key: bytes, end: dict[str, str], level: str
 ) -> None:
-    """Check reads that end between a transaction's records and its abort marker, which the index does not list."""
+    """Check reads that end after a transaction's records but before its abort marker. The index lacks the abort."""
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6, 2))
     segment(tmp_path / "t-0", 9, batch(9), marker(12, 2, COMMIT), marker(13, 1, key))
     segment(tmp_path / "t-0", 14, batch(14))

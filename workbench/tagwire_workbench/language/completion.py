@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the text to insert before and after the cursor for a new value, such as two quotes."""
+    """Return the start and end of a new value, such as two quotes. The cursor is placed between them."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""

@@ -105,7 +105,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find a response's request, and decide how to pass the response on: at once, or completed and rewritten."""
+        """Find a response's request. Decide whether to pass the response on at once, or to hold and rewrite it."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)

@@ -116,7 +116,7 @@ class Passing:
             begun.ends(frame, offset)
 
     def _feed_head(self, going: _Going, at: int) -> int:
-        """Read up to 12 bytes of a frame, its size and its first bytes, from `going.data`. Return the next position."""
+        """Collect a frame's size and up to eight more bytes from `going.data`. Return the position after them."""
         known = len(self._head)
         wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
         end = min(at + wanted - known, len(going.data))
@@ -198,7 +198,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # record earlier frames first, to keep the order
+                self._end_passed()  # `ends` records the frame, so record earlier frames first
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -226,7 +226,7 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Queue a frame's first bytes, which end at `end` in the incoming data. They may have begun in earlier data."""
+        """Queue `head`, a frame's first bytes. It ends at `end` in the incoming data, but may begin in earlier data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
@@ -255,7 +255,7 @@ def _joined(parts: list[Bytes]) -> bytes:
 # A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
 # On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB.
-# The memory that a process keeps never exceeds its highest use, which `CaptureFile` and `Budget` limit.
+# The kept memory never exceeds the process's peak memory use, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

@@ -40,7 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (parts of the lines, is_full) for each gzip member. `is_full` means that it has the maximum size."""
+    """Yield (pieces of its lines, is_full) for each gzip member. `is_full` means that it has its maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Remove the complete frames from the buffer `waiting`. Yield each frame's size and output line, in parts."""
+    """Yield (size, line pieces) for each complete frame in the buffer `waiting`, and remove these frames from it."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -110,7 +110,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # This call makes the kernel write the new pages to disk. The next call drops them, once they are written.
+        # This call makes the kernel write the new page cache to disk. The next call then drops the written pages.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

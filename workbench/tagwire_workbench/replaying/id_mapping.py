@@ -54,7 +54,8 @@ class IdMapping:
     def learn(self, recorded: Any, received: Any) -> None:
         """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
 
-        An ID that occurs in both responses is mapped to itself. Other IDs are paired by the names next to them.
+        An ID that occurs in both responses is mapped to itself. Other IDs are paired if the structs that contain them
+        have the same names.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)

@@ -114,7 +114,7 @@ def steps(
 ) -> Iterator[Step]:
     """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
 
-    Gaps in a network capture, and responses without a recorded request, are left out: `left_out` is called with them.
+    Gaps in a network capture and responses without a recorded request are passed to `left_out` instead.
     """
     pairing = Pairing[bytes](registry)
     for frame in frames:
@@ -167,9 +167,9 @@ async def play(
 ) -> AsyncGenerator[Answer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, each request is sent at least as long after
-    the first request as in the recording. A request is repeated for at most `retry` seconds, as long as `is_retriable`
-    is true for the answer. Raises UnreachableServerError if the server accepts no connection.
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent earlier, counted from the
+    first request, than in the recording. While `is_retriable` is true for the answer, a request is repeated for at most
+    `retry` seconds. Raises UnreachableServerError if the server accepts no connection.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:

@@ -69,8 +69,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Shrink a frame's buffers to the size of their contents. If `some_kept` is set, because the frame will be reused,
- * shrink only buffers that are over 25 % too large, and leave 12.5 % unused. */
+/* Shrink a frame's buffers to the size of their contents. For a frame that will be reused (`some_kept`), shrink only
+ * buffers that are more than 25 % larger than their contents, and keep 12.5 % for more contents. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

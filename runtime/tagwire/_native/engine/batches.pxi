@@ -50,9 +50,9 @@ cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begu
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records. `names` has the names of its
-    three inputs: the base offset, the base timestamp, and the factor for timestamp deltas, which is 0 if all records
-    have the append time.
+    `batch` is the class of the batch objects. `records` reads and writes the records. `names` has the names of the
+    three inputs of `records`: the base offset, the base timestamp, and the factor for timestamp deltas, which is 0 if
+    all records have the append time.
     """
 
     cdef object batch, format
@@ -165,7 +165,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # `append_method` must look up the builder's slots first
+        if BUILDER[GATHERED] == 0:  # `append_method`, which looks up the builder's slots, has not been called yet
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:

@@ -70,8 +70,8 @@ cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may 
 cdef class DataClass:
     """The slots of a data class, for access from C.
 
-    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python must write the
-    `repr`, because it has to hide a sensitive field or to include a required field.
+    If `goes_by_slots` is set, C may read the slots directly; if `copies` is set, C may also create objects. If `hides`
+    is set, Python must write the `repr`, because a field is sensitive or required.
     """
 
     cdef tw_data_class c
@@ -130,7 +130,7 @@ cdef class DataClass:
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # only the generated constructor checks that at most one alternative of a union is set
+            return False  # this constructor can't check that at most one alternative of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
@@ -138,7 +138,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return the tw_takes value for the argument of the field `row`, or of `unknown_tags` if `row` is None."""
+    """Return which values (enum tw_takes) the constructor accepts for the field `row`; None means `unknown_tags`."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -201,7 +201,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class as long as its `__init__` is `init`.
 
-    Return true if Python has constructed them so far; false if it still must, or if C already does.
+    Return true if this call has replaced Python's construction; false if C can't construct them, or already does.
     """
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
@@ -271,7 +271,7 @@ cdef object deep_struct(object struct, object memo, int depth):
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
     memo[id(struct)] = made  # stored before copying the values, because a struct may contain itself
-    memo.setdefault(id(memo), []).append(struct)  # keeps the struct alive, as in `copy`, so that its id isn't reused
+    memo.setdefault(id(memo), []).append(struct)  # keep it alive: another object must not get its id (as in `copy`)
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # if the array contains itself, copying a nested struct has already copied it
+    found = memo.get(id(array))  # set if the array contains itself: copying an element has then already copied it
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

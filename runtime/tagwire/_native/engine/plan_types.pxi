@@ -11,11 +11,12 @@ cdef class PlanBuilder(Owner):
     # ------------------------------------------------------------ overridden for each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the owner of the value of the field `item`, or of an array's elements if `item` is None."""
+        """Return the destination (`owner`) of values inside the field `item` or, if it is None, inside array elements.
+        """
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Initialize a field or element type, before its kind is set."""
+        """Initialize the tw_field of a field or of an array's elements. The kind is set later."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
@@ -103,7 +104,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs, each with one size check. Leave out the fields set in `apart`."""
+    """Join adjacent fixed-width fields into runs with one size check each. A field set in `apart` is in no run."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -37,7 +37,7 @@ cdef class Plan:
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """A cache of `tagwire.explain.trace`, which derives it from `span_types`. Initially None."""
+    """The span kinds that `tagwire.explain.trace` derived from `span_types`; None before the first trace."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -153,7 +153,7 @@ cdef class Plan:
     # ------------------------------------------------------------ reading without creating objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return the position of the error, as in `Walk.place`; None if the bytes are valid."""
+        """Return the position of the first error in the bytes, in the form of `Walk.place`; None if they are valid."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
@@ -179,7 +179,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """(name, type) of each field and element type, indexed by its number in spans. Element types have no name."""
+        """(name, type) of each field and array element type, in the order of their numbers. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has this slot, so `implied` is not used
+    w.implied_slot = -2  # no field has slot -2, so no value is taken from `implied`
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -303,7 +303,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Set the register ONE to 1, and all other registers to 0."""
+    """Initialize the registers: the register ONE always holds 1, and all others are 0 at first."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -325,7 +325,7 @@ cdef inline void start_noting(tw_reader *r) noexcept:
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return the valid elements of each array after an error, in the format of `LayoutReader.good`."""
+    """Return which array elements C found valid before the error, in the form of `LayoutReader.good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -351,7 +351,7 @@ cdef int reraise() except -1:
 
 
 cdef int refused_value() except -1:
-    """Clear an exception in WRITE_FAULTS, which only means that a value is invalid. Raise any other exception."""
+    """Clear the current exception if it is in WRITE_FAULTS (a value is invalid). Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):

@@ -4,7 +4,8 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* The maximum number of characters in a line, apart from the shared text, the key, the value and the headers. */
+/* The maximum number of characters in a line, not counting its key, value and headers, and the text that all lines of
+ * a batch share. */
 #define TW_LINE_LETTERS 192
 
 /* Return an upper limit for the size of headers in JSON. An encoded byte becomes at most TW_MOST_ESCAPED characters on
@@ -117,7 +118,7 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 }
 
 /* Write the next record as a line of tab-separated text: offset, timestamp, key, value, headers and attributes. `words`
- * has the names of the batch's attributes. Return 1 or 0, as tw_write_line does. */
+ * has the names of the batch's attributes. Return 1, or 0 if Python must write the line (see tw_write_line). */
 static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
 {
     tw_magic2_record record;

@@ -18,8 +18,8 @@ from tagwire_workbench.fuzzing.sites import Patch, Site
 def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The patch starts at one of `sites`, or at its content, after a length, count or tag. Without sites, it may start
-    anywhere.
+    The patch starts at one of `sites`, or after the length, count or tag at the start of one. Without sites, it may
+    start anywhere.
     """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
@@ -64,7 +64,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1, the values of null markers and of the lengths of null and empty values."""
+    """Replace a byte with 0, 1 or -1. Null markers, and the lengths of null and empty values, have these values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or an invalid mutation (`kind`). If the input has errors, mutate a seed instead."""
+        """Return a mutation that is valid or invalid, as `kind` requires. If the input has errors, mutate a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))
