@@ -1,7 +1,7 @@
 """Compare the generated code with the independent encoder, for every type in every kind of field.
 
 Some combinations don't occur in Kafka's specs, such as arrays of booleans, tagged UUIDs, and nullable arrays of bytes.
-Without this test, a template that is wrong for one of these would fail first for a user.
+Without this test, an error in a template for one of these would first be noticed by a user.
 """
 
 from pathlib import Path

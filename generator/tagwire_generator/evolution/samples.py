@@ -171,7 +171,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """Return the number in `target` of the enum member that `source` calls `value`. Return other values unchanged."""
+    """Convert an enum number to the number that its name has in `target`. Return other values unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))

@@ -1,7 +1,7 @@
 """Read sets of specs from files, folders or other sources, and collect their problems.
 
-A spec that is identical in two sets is read only once, and both sets share the object. This saves time, because most
-changes touch one file among hundreds.
+A spec that is identical in two sets is read only once, and both sets share the resulting object. This saves time when
+two versions of a set are compared, because most changes affect one file among hundreds.
 """
 
 from collections.abc import Hashable, Iterable

@@ -194,7 +194,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """Return the structs that take no bytes in an inflexible version. In flexible versions, tag sections take bytes."""
+    """Return the structs that take no bytes. In flexible versions, there are none, because tag sections take bytes."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(

@@ -21,7 +21,7 @@ _LINE: Final = re.compile(r"^# Formatted by (black \S+)\.$", re.MULTILINE)
 
 
 def formatter_line(version: str) -> str:
-    """Return the comment line by which a generated package names the version of black that formatted it."""
+    """Return the comment that tells which version of black formatted a generated package."""
     return f"# Formatted by black {version}."
 
 

@@ -1,1 +1,1 @@
-"""Convert a parsed spec to the spec model, and report all of its problems at once."""
+"""Convert a parsed spec to the spec model, and report all errors and warnings in it at once."""

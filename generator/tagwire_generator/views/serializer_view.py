@@ -137,5 +137,5 @@ def _fields_doc(struct: StructLayout) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Wrap a list of fields for a docstring, indenting all lines but the first by four. Names need no escaping."""
+    """Wrap a list of fields for a docstring, and indent all lines but the first. Names need no escaping."""
     return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

@@ -153,7 +153,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of a local copy, which is uploaded after the block."""
+        """Yield the path of a local copy of the object. When the `with` block ends, upload the copy."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
@@ -192,7 +192,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number. Return False if another job's manifest already has this number."""
+        """Put the manifest under its number. Return False if another job has already taken this or a later number."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -307,7 +307,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return a commit's state: open, done, undone, or "too late" if another commit already has this or a later number."""
+    """Return a commit's state: open, done, undone, or too late (another commit already has this or a later number)."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

@@ -71,7 +71,10 @@ class SegmentUnit(NamedTuple):
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """Return the locations of a job's input paths and URLs. Raises LogPathError if a path is missing, or PipelineError."""
+    """Return the locations of a job's input paths and URLs. Raises LogPathError for a missing path.
+
+    Raises PipelineError for a URL that can't be listed, or if an interrupted commit can't be finished.
+    """
     found: list[Location] = []
     for text in path_strings(paths):
         if is_remote(text):
@@ -217,7 +220,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed in the meantime, even if the block raised another error.
+    Raises PipelineError if the segment was replaced or removed in the meantime. This error takes precedence over errors
+    in the `with` block.
     """
     file, listed = sent
     if is_remote(file):

@@ -1,8 +1,8 @@
 """Cache local listings for streams, so that a trigger makes only two `stat` calls for an unchanged partition.
 
 A folder's modification time changes when files in it are added, removed or renamed. A segment's modification time
-changes when the segment is written to. File systems round these times, so a second change shortly after the first may
-go unnoticed. So a listing is cached only some time after the last change.
+changes when the segment is written to. File systems round these times, so two changes within a short time may have the
+same time. Therefore, a listing is cached only if the last change was some time ago.
 """
 
 import os
@@ -44,7 +44,7 @@ class LocalListing(Generic[_T]):
         self._known.clear()
 
     def folders(self, root: Path) -> list[Path]:
-        """Return the partition folders in and below `root`. Raises LogPathError."""
+        """Return the partition folders in and below `root`. Raises LogPathError if a folder can't be read."""
         known = self._folders.get(root)
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]

@@ -1,8 +1,8 @@
 """Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
 
 Spark gives a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
-checkpoint. A commit's manifest notes the query's last micro-batch number, and copies the notes about other queries. So
-all micro-batches up to that number count as written, even if one is repeated with other rows.
+checkpoint. A commit's manifest notes the query's last micro-batch number, and keeps the previous manifest's notes about
+other queries. So all micro-batches up to that number count as written, even if one is repeated with other rows.
 """
 
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch of the query is committed. `before` is the last commit's `noted`."""
+    """Return whether this or a later micro-batch of the query is committed. `before` are the last manifest's notes."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 

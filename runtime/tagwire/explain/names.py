@@ -39,7 +39,7 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
 
 
 def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
-    """Map the path of each field whose values have names to the enum with these names."""
+    """Return a dict from field paths to enums, for the fields whose numbers have names in an enum."""
     registers: list[Any] = [registry.attribute(name) for name in registry.registers]
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 

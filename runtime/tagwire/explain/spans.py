@@ -290,7 +290,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans that were open when the native engine stopped at an error. `rows` has the outermost first."""
+        """Reopen the spans in `rows`, outermost first. They were open when the native engine stopped at an error."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

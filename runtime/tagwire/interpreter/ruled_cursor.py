@@ -25,7 +25,7 @@ class TagFields:
 
 
 class RuledCursor(FramedCursor):
-    """A reader that checks rules over several values, such as unique keys, against the values read before."""
+    """A reader that remembers values to check rules about several values, such as unique keys."""
 
     def only_alternative(self, fields: TagFields, name: str, values: dict[str, Any], start: int) -> None:
         """Raise DecodeError if the tagged field `name` and another alternative of its union are both present."""

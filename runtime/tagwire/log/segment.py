@@ -154,7 +154,7 @@ class Segment:
         return Path(path) if is_file(path) else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """Return the last `.index` entry at or below `offset` (by default, the last entry), or None.
+        """Return the last `.index` entry at or below `offset` (by default, the last entry); None if there is none.
 
         Reads only a few entries. Raises LogError if the index is invalid.
         """

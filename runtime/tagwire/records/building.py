@@ -142,7 +142,7 @@ class BatchBuilder:
 
     @property
     def flags(self) -> dict[str, bool]:
-        """The value of each attribute bit that doesn't depend on the records, by name."""
+        """The attribute bits that don't depend on the records, such as `is_control`, by name."""
         has_horizon = self.delete_horizon_ms is not None
         return {
             "is_transactional": self.is_transactional,

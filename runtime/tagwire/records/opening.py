@@ -1,7 +1,8 @@
 """Add the records in a message to its trace: the batches become child nodes of their records field.
 
-Before that, a trace shows a records field as plain bytes, because the message's layout ends there. The spec names the
-format of the records, so that each batch can be traced. Every byte still belongs to exactly one node.
+At first, a trace shows a records field as plain bytes, because the layout of a message doesn't include the layout of
+its records. The spec names the format of the records, and this module traces each batch. Every byte still belongs to
+exactly one node.
 """
 
 from typing import TYPE_CHECKING

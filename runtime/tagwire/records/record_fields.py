@@ -61,7 +61,7 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes, and set the bits that depend on its key, value and headers.
+    """Return a record's attributes byte, including the bits that depend on its key, value and headers.
 
     Raises EncodeError if `Record.attributes` already sets such bits.
     """

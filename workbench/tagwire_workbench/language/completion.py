@@ -1,7 +1,7 @@
 """Completions at the cursor: keys of the object, enumerated values, types, field names.
 
-They depend only on the tokens before the cursor, so the rest of the source may be missing. Each completion includes
-the span that it replaces.
+Completions depend only on the tokens before the cursor, so the source after it may be missing. Each completion has the
+span of the text that it replaces.
 """
 
 import json

@@ -110,7 +110,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # This call makes the kernel write the new page cache to disk. The next call then drops the written pages.
+        # This call starts writing the new cached pages to disk. The next call drops the pages that are then on disk.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

@@ -12,7 +12,7 @@
  * `p` to the end of the string. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
-    uint8_t low = 0x80, high = 0xBF; /* the range of bytes allowed in second position */
+    uint8_t low = 0x80, high = 0xBF; /* the allowed values of the second byte */
     int size;
     if (p[0] < 0x80)
         return 1;
