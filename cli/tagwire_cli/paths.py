@@ -17,7 +17,7 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """Replace the path of the temporary copy of standard input in a message with `standard input`."""
+    """In a message, replace the path of the temporary copy of standard input with `standard input`."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 

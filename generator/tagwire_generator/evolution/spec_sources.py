@@ -30,7 +30,7 @@ __all__ = ["SpecData", "SpecReader", "SpecSources", "from_file", "from_folder"]
 
 @dataclass(slots=True)
 class SpecSources:
-    """The result of reading a set of specs: valid messages, and the problems of invalid files."""
+    """The result of reading a set of specs: the valid messages, and the problems found in the files."""
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     """Valid messages, by name."""

@@ -117,7 +117,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for structs that are nested too deep, and for layouts with too many fields."""
+    """Yield violations for structs that are nested too deeply, and for layouts with too many fields."""
     depth: dict[int | None, int] = {}
     fields: dict[int | None, int] = {}
     for position in (*graph.order, None):

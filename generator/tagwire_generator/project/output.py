@@ -165,7 +165,7 @@ def _refuse_links(directory: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Atomically replace a file's content, without converting line endings. Raises OSError."""
+    """Atomically replace a file's content, without converting line endings. Raises OSError if that fails."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8", newline="")

@@ -83,7 +83,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
 
 
 def may_be_register(data: bytes) -> bool:
-    """Return whether a file may be a register (a table of named numbers). For speed, the text is only searched."""
+    """Return whether a file may be a register (a table of named numbers). For speed, it is searched, not parsed."""
     return b'"register"' in data
 
 

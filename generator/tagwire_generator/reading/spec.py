@@ -104,7 +104,7 @@ def read_data(
     registers: Registers | None = None,
     shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
-    """Read a spec from the bytes of its file. Never raises an error. Invalid UTF-8 is a problem at its position."""
+    """Read a spec from the bytes of its file. Never raises an error: invalid UTF-8 is reported as a problem."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

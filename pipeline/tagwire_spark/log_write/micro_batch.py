@@ -82,7 +82,7 @@ def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Return whether a micro-batch has already been committed, so that it needn't be written again.
+    """Return whether a micro-batch has already been committed and needn't be written again.
 
     Raises PipelineError if the same query run already committed other rows as this batch: the new rows would be lost.
     """

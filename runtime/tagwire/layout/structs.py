@@ -111,7 +111,7 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. For a struct, each call makes another object."""
+        """Return the field's value in a new object. If the field is a struct, each call makes a new struct."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
@@ -136,7 +136,7 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. For a struct, each call makes another object."""
+        """Return the field's value in a new object. If the field is a struct, each call makes a new struct."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 

@@ -483,7 +483,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Return whether records have no attributes byte. If the user hasn't chosen, it is omitted if all are 0."""
+        """Return whether to write records without attributes bytes. The default is true if all attributes are 0."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

@@ -158,8 +158,8 @@ class Walk:
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
         """Use the layout interpreter to read and yield the records from number `index` on.
 
-        `elements` is the number of array elements that already count towards the limit: first, the record count in the
-        header. If record `index` is invalid, `good` lists those of its array elements that needn't be read again.
+        `elements` is the number of array elements that already count towards the limit, initially the record count in
+        the header. If record `index` is invalid, `good` lists its array elements that needn't be read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}

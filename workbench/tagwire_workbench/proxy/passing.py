@@ -1,8 +1,8 @@
 """Find the frames in one direction of a connection while the bytes are passed on.
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
-until they are complete. All frames are also collected, and recorded after they were sent. The collected bytes count
-against a `Budget` that all connections share. A frame that would exceed the budget is passed on, but not recorded.
+until they are complete. All frames are also collected, and recorded after they have been sent. The collected bytes
+count against a `Budget` that all connections share. A frame that would exceed the budget is passed on, but not recorded.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Kafka topics, group members, producers and sessions have IDs. Each server assigns its own IDs, and rejects unknown ones.
 So if the ID in a response differs from the recorded ID, the new ID replaces the recorded one in all later requests and
-expected responses. Epochs are mapped in the same way, together with the ID next to them.
+expected responses. Epochs are mapped in the same way, each together with the ID in the same struct.
 """
 
 from collections.abc import Iterator, Sequence
