@@ -1,4 +1,4 @@
-"""Path arguments of all commands. A missing or unreadable path is always the same usage error."""
+"""Path arguments of all commands. A missing or unreadable path gives the same usage error in every command."""
 
 import errno
 import os

@@ -81,7 +81,7 @@ def printable(text: str, *, keep: str = "") -> str:
 
 
 def printable_json(text: str) -> str:
-    """Return JSON text with escapes for unprintable characters. Its value and its line breaks stay the same."""
+    """Escape the unprintable characters in JSON text. The JSON value and the line breaks stay the same."""
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else _json_escape(c) for c in text)

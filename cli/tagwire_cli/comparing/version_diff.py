@@ -1,7 +1,7 @@
 """Compare the layouts of two versions of a message, field by field.
 
 A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
-are matched by name, because a field has the same name in all versions. Its type also stays the same, except for
+are matched by name, because a field has the same name in all versions. The field's type also stays the same, except for
 nullability and length encoding, and its position only changes if it becomes a tagged field.
 """
 

@@ -39,8 +39,8 @@ class ResponseApis:
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Return the responses, after checking that their correlation IDs identify requests.
 
-        A correlation ID that requests of several APIs share is ambiguous, unless as many responses as requests have it.
-        If there are such IDs, all responses are read first, to count them.
+        A correlation ID that requests of several APIs share is ambiguous, unless it has as many responses as requests.
+        If requests share IDs, all responses are read first, to count them.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

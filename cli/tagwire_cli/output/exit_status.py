@@ -1,7 +1,7 @@
 """The exit statuses of commands, as listed in their help.
 
-0 and 2 mean the same for all commands, so that scripts can distinguish findings from wrong usage. The meaning of 1
-depends on the command.
+Statuses 0 and 2 mean the same for all commands, so that scripts can distinguish findings from wrong usage. The meaning
+of status 1 depends on the command.
 """
 
 from typing import Final

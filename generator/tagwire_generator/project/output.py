@@ -128,7 +128,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
     """Compare generated files with a package's folder. `files` maps paths within the folder to contents.
 
     If another version of black formatted the folder and the code is the same, nothing changes. If any code differs, the
-    whole package is rewritten, so that one version has formatted all of it.
+    whole package is rewritten, so that all files are formatted by the same version.
 
     Raises OutputError for a path outside the folder, for a folder that is a link, and for an existing file that tagwire
     did not write.

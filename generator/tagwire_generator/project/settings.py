@@ -85,7 +85,7 @@ class SpecSet:
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The folders to read: the folder of specs and, if there is one, the folder of registers."""
+        """The folder of specs and, if it is set, the folder of registers."""
         return (self.specs,) if self.registers is None else (self.specs, self.registers)
 
     @property
@@ -94,7 +94,7 @@ class SpecSet:
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """Read all specs and registers of the set, named relative to `root`. Raises SpecError if one can't be read."""
+        """Read all specs and registers of the set, named relative to `root`. Raises SpecError for an unreadable file."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
@@ -355,7 +355,7 @@ def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tup
 
 
 def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
-    # If one package were inside another, generating either would delete the other's files as stale.
+    # If one package were inside another, generating one of them would delete the other's files as stale.
     for number, one in enumerate(sets):
         for other in sets[:number]:
             if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):

@@ -1,8 +1,8 @@
 """Parse the options of a write to `kafka_log`, and check its columns.
 
 Columns have the same names as in a read, so rows that were read can be written again. Only `value` is required. An
-option sets a value for all records; a column sets it for each record. Without either, records get a producer's
-defaults.
+option sets a value for all records; a column sets it for each record. If there is no option and no column for a value,
+records get a producer's default.
 """
 
 from typing import Any, Final, NamedTuple

@@ -194,7 +194,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # `good` has offsets in the outer bytes, which would be wrong in the decompressed ones
+        self.good = {}  # its offsets refer to the input, and would be wrong in the decompressed bytes
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

@@ -246,7 +246,7 @@ class StructLayout(FrozenData):
 
     @property
     def has_rules(self) -> bool:
-        """Whether the struct, or one inside it, has a union or an array with unique keys."""
+        """Whether the struct, or a struct inside it, has a union or an array with unique keys."""
         inner = [nested_struct(field.type) for field in self.fields]
         is_unique = any(isinstance(field.type, Array) and field.type.unique for field in self.fields)
         return bool(self.unions) or is_unique or any(struct and struct.has_rules for struct in inner)

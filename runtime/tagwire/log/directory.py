@@ -149,8 +149,8 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches of a segment file or a partition folder, in offset order.
 
-    Begins with the batch that contains `start_offset`, which may begin at a lower offset, or with the next batch if
-    compaction removed that one. `format`, `only` and `strict` work as in `tagwire.records.read_batches`. With
+    Begins with the batch that contains `start_offset` (and may begin at a lower offset), or with the next batch if
+    compaction removed that batch. `format`, `only` and `strict` work as in `tagwire.records.read_batches`. With
     `from_log_start`, batches below the partition's start offset are left out, because they count as deleted. With
     `partial`, a truncated batch at the end of the log is left out. Zeros at the end of a file, as in an active segment,
     are ignored. With `skip`, reading continues after damage, as in `Segment.batches`.

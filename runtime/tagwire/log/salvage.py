@@ -1,8 +1,8 @@
 """Copy the intact batches of a damaged partition to a new partition that a broker can open.
 
 Each batch is either copied byte for byte or left out. `tagwire.log.damage` decides which bytes are a batch. A batch is
-left out if Kafka's own reader would reject its records. Its base offset may be wrong even if the batch is otherwise
-intact, because the checksum does not cover it. Where offsets do not ascend, as few batches as possible are left out: a
+left out if Kafka's own reader would reject its records. The base offset of an otherwise intact batch may be wrong,
+because the checksum does not cover it. Where offsets do not ascend, as few batches as possible are left out: a
 single wrong offset costs one batch, not all later ones.
 
 Indexes are rebuilt, and so is the leader epoch checkpoint if it contradicts the batches. Producer snapshots are left
@@ -196,7 +196,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint, or rebuild it from the batches if most of them contradict it.
+        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.
 
         A copy is better, because the original also lists epochs in which no batch was written.
         """

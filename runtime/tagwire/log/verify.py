@@ -161,7 +161,7 @@ def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRul
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
-    """Convert an error to a problem. Its message also names the skipped range of bytes, if there is one."""
+    """Convert an error to a problem. If bytes were skipped after the error, the message also names their range."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:

@@ -9,8 +9,8 @@ a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 With the native engine, C code converts in both directions (`_native/engine/json.pxi`), but leaves rare and invalid
 values to this module.
 
-Writing uses the layout. Reading uses the field rows of the classes, because it accepts fields of other versions; if
-they have values that the version can't represent, encoding fails.
+Writing uses the layout. Reading uses the field rows of the classes, because it accepts fields of other versions. If
+such a field has a value that the version can't represent, encoding fails.
 """
 
 from collections.abc import Callable, Mapping

@@ -143,7 +143,7 @@ class _Conversion:
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
         """Return the builder arguments that keep the batch's unnamed attribute bits and the key of a wrapper message.
 
-        If the target is another format, return {} and report both as losses.
+        If the new batch can't store them, return {} and report them as losses.
         """
         found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
         if self.batch.format == self.target.name and (self.has_records or is_compressed):

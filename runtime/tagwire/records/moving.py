@@ -123,8 +123,8 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the header for rebuilding this batch from its records; None if the exact bytes can't be rebuilt.
 
     To find out whether that is possible, the batch is rebuilt once. The header's `timestamps` are set if the broker
-    replaced the timestamps, or if one is beyond `latest`, the highest timestamp that the columns can hold (milliseconds
-    since 1970). Raises DecodeError for records that can't be read.
+    replaced the timestamps, or if a timestamp is beyond `latest`, the highest timestamp that the columns can hold
+    (milliseconds since 1970). Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None

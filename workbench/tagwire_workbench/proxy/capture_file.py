@@ -187,7 +187,7 @@ class CaptureFile:
 
 
 def _widen(pipe: int) -> None:
-    """Enlarge a pipe's buffer beyond the usual 64 KB if possible, so that its two processes switch less often."""
+    """Enlarge a pipe's buffer beyond the usual 64 KB if possible, so that writer and reader take turns less often."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 

@@ -2,7 +2,7 @@
 
 The bytes of a frame are sent as they arrive, so a large frame isn't delayed. Only frames to be changed are held back
 until they are complete. All frames are also collected, and recorded after they have been sent. The collected bytes
-count against a `Budget` that all connections share. A frame that would exceed the budget is passed on, but not recorded.
+count against a `Budget` that all connections share. A frame that exceeds the budget is passed on, but not recorded.
 """
 
 from __future__ import annotations

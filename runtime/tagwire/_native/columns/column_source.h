@@ -2,7 +2,7 @@
  *
  * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
  * checked against each other, and against the length of the child or buffer that they point into, if its length is
- * known. If it isn't known, offsets have to be trusted, as in every consumer; the array comes from the same process.
+ * known. If it isn't known, offsets have to be trusted, as in every consumer: arrays come from the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
