@@ -105,7 +105,7 @@ def note_left_out(titles: str) -> None:
 
 def _shortened(cell: str, width: int, *, is_path: bool) -> str:
     if is_path and len(cell) > width:
-        cell = _ZEROS.sub("/…", cell)  # shorten the segment's name before the partition's folder
+        cell = _ZEROS.sub("/…", cell)  # first, omit the leading zeros of a segment's name
     if len(cell) <= width:
         return cell
     return f"…{cell[1 - width :]}" if is_path else f"{cell[: width - 1]}…"

@@ -37,7 +37,7 @@ class ReadResult:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any problem is an error, which stops generation."""
+        """Whether any problem is an error. Errors stop the generation of code."""
         return any(problem.severity == "error" for problem in self.problems)
 
 

@@ -35,7 +35,7 @@ def announcement_of(registry: Registry) -> Announcement | None:
 
 
 def announcing_message(how: Announcement, registry: Registry, offered: Mapping[int, Versions]) -> Message:
-    """Return a response that announces the `offered` versions, which are ranges by API key."""
+    """Return a response that announces the versions in `offered`, a dict from API keys to version ranges."""
     request = registry[how.request]
     assert request.API_KEY is not None
     cls = registry.response(request.API_KEY)
@@ -49,7 +49,7 @@ def announcing_message(how: Announcement, registry: Registry, offered: Mapping[i
 
 
 def announced_versions(how: Announcement, response: Message) -> dict[int, Versions]:
-    """Return the versions that a response announces, as ranges by API key."""
+    """Return the versions that a response announces, as a dict from API keys to version ranges."""
     from tagwire.versions import Versions
 
     return {

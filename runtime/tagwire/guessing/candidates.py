@@ -77,7 +77,7 @@ class Candidate:
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything except the traces, as JSON-able values."""
+        """Return the guess as JSON-able values, without the traces."""
         return {
             "kind": self.kind,
             "message": self.name,

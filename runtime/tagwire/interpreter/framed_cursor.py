@@ -95,7 +95,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may be stored as no bytes, even if a codec is set.
+        # An empty array may take zero bytes, even if a codec is set: nothing is decompressed then.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)

@@ -4,8 +4,8 @@ Batches that already have the requested format, codec and size are copied byte f
 Each segment becomes a segment with the same base offset and new indexes. If the new file exceeds 2 GiB, the limit of
 index positions, a second segment continues it.
 
-v0 and v1 can't represent transaction markers (readers would mistake them for records) and batches that compaction has
-emptied. Both are left out and counted as losses.
+v0 and v1 have neither transaction markers (readers would mistake them for records) nor empty batches, which compaction
+can leave. Both are left out and counted as losses.
 """
 
 import shutil
@@ -268,8 +268,8 @@ def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producer
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
     If several log folders have the same target (for example, a broker's disks), their checkpoints are combined, and
-    other files come from the first folder. Unless `keeps_producers` is set, `.kafka_cleanshutdown` isn't copied, so that
-    the broker rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
+    other files come from the first folder. Without `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the
+    broker rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:

@@ -60,7 +60,7 @@ class RecordFormat(FormatStruct):
     def decode(cls: type[F], data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> F:
         """Decode and decompress `data` (any bytes-like object), which must contain exactly one batch or message.
 
-        Raises DecodeError, or LimitError if `data` exceeds `limits`.
+        Raises DecodeError for invalid data, and LimitError if `data` exceeds `limits`.
         """
         from tagwire.interpreter.reader import decode
         from tagwire.wire.buffers import as_bytes

@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
 A builder collects the records and properties of a batch, and encodes them with all deltas, bits, lengths and checksums.
-In message set formats, a compressed batch is one wrapper. Uncompressed records become consecutive messages: they are
-built as one object (`MessageSet`), but reading them returns one batch per message.
+In message set formats, a compressed batch is a single wrapper message. Uncompressed records become consecutive
+messages: they are built as one object (`MessageSet`), but reading them returns one batch per message.
 """
 
 import re

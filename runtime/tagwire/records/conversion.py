@@ -262,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's attributes byte without the bits that the target format sets itself; 0 if it has none."""
+        """Return a record's attributes byte without the bits that building a batch in the target format sets."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 

@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not yet been moved. Native code has checked that all of them are valid."""
+    """Those records of a batch that have not been moved yet. Native code has checked that all of them are valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 

@@ -57,7 +57,7 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Copy the input from `copied` up to `to`."""
+        """Append the input between the positions `copied` and `to` to the output."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 
@@ -87,7 +87,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Raise EncodeError for new values in fields that this version does not have, by the same rules as `encode`."""
+        """Raise EncodeError if `encode` would reject a new value because this version does not have the field."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:

@@ -44,8 +44,7 @@ def segment(folder: Path, base: int, *batches: bytes, suffix: str = ".log") -> P
 
 @pytest.fixture
 def kafka(tmp_path: Path) -> Path:
-    """Create a broker's log folder with four partitions, among them one with a log start offset, a future replica
-    (`-future`), and a deleted partition (`-delete`)."""
+    """Create a broker's log folder with four partitions, including a future replica and a deleted partition."""
     root = tmp_path / "kafka"
     segment(root / "orders-0", 0, batch(0, 3))
     segment(root / "orders-0", 3, batch(3, 3))

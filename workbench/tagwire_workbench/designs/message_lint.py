@@ -29,7 +29,7 @@ class _Place:
 
     @property
     def versions(self) -> Versions:
-        """The valid versions of the message that have the field."""
+        """The message's valid versions in which the field exists."""
         return self.field.versions & self.around
 
     @property

@@ -42,8 +42,8 @@ class Begun(NamedTuple):
 class Passing:
     """Finds the frames in one direction of a connection.
 
-    `begins` is called with the first bytes of each frame, at most eight. `note` is called with problems. After an
-    invalid size, all bytes pass unchanged.
+    `begins` is called with the first bytes of each frame, at most eight. `note` is called with the description of each
+    problem. After an invalid size, all bytes pass unchanged.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class IdMapping:
         """Map recorded IDs to received IDs by comparing two responses. IDs that are already mapped stay unchanged.
 
         An ID that occurs in both responses is mapped to itself. Other IDs are paired if the structs that contain them
-        have the same names.
+        have equal names (`_NAMES`), such as topic names.
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)

@@ -136,7 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes in the layout interpreter. Skip the array elements in `good`, which C has found to be valid."""
+        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found to be valid."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -157,7 +157,7 @@ cdef class Plan:
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise the error in bytes that decode.h has rejected. Return only if walk.h finds no error."""
+        """Raise a DecodeError for bytes that decode.h has rejected. Return only if walk.h finds no error in them."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes

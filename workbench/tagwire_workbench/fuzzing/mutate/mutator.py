@@ -47,7 +47,7 @@ class Mutator:
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
-        """Return a mutation of a random kind, which has at most `max_size` bytes."""
+        """Return a mutation of a random kind. It has at most `max_size` bytes."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
     def mutate(
