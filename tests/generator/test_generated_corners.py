@@ -34,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return a message spec of the given type, with every kind of field that the type allows."""
+    """Return the spec of a message with every kind of field that the wire type `kind` allows."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
@@ -63,7 +63,6 @@ def spec_of(kind: str) -> dict[str, Any]:
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return specs that use a struct of these fields in plain, nullable, tagged and array fields."""
     roles: list[tuple[str, str, dict[str, str | int]]] = [
         ("One", "One", {"versions": "0+"}),
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),

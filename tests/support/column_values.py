@@ -66,7 +66,6 @@ def _plain(value: Any, version: int, has_tags: bool) -> Any:
 
 
 def expected_row(sample: Sample, data: bytes, **how: Any) -> dict[str, Any]:
-    """Return the expected row for decoding these bytes with `errors="column"`."""
     try:
         value = sample.cls.decode(data, sample.version, **how)
     except DecodeError as error:

@@ -60,7 +60,7 @@ class FieldChange:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of change: `added`, `removed`, or any of `nullable`, `compact` and `moved` (the tag differs)."""
+        """The kinds of change: `added`, `removed`, or any of `nullable`, `compact` and `moved` (to another tag)."""
         if self.old is None or self.new is None:
             return ("added",) if self.old is None else ("removed",)
         differs = {

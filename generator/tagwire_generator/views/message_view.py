@@ -114,7 +114,7 @@ class MessageView:
 
 
 def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: str) -> MessageView:
-    """Return the view of a message, for templates. Record formats have no such view."""
+    """Return the view of a message, for templates. Record formats have no view."""
     cls = message_class(spec, options)
     return MessageView(
         source=source,

@@ -128,7 +128,6 @@ def _section_doc(root: StructLayout) -> str:
 
 
 def _fields_doc(struct: StructLayout) -> str:
-    """List the fields in wire order with their wire types."""
     tagged = struct.section.fields if struct.section else ()
     items = [f"{item.name} {item.type}" for item in struct.items]
     tags = [f"tag {item.tag} {item.name} {item.type}" for item in tagged]
@@ -137,5 +136,4 @@ def _fields_doc(struct: StructLayout) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Wrap a list of fields for a docstring, and indent all lines but the first. Names need no escaping."""
     return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False)

@@ -14,7 +14,7 @@ Annotate = Callable[[FieldSpec], str]
 
 @dataclass(frozen=True)
 class UnionView:
-    """A property with the name and value of the alternative set in a union, as templates see it."""
+    """A property with the name and value of the alternative that is set in a union, as templates see it."""
 
     name: str
     annotation: str

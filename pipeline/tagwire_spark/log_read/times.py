@@ -21,7 +21,7 @@ _HEADS: Final = 64
 
 
 class Earlier(NamedTuple):
-    """The part of a segment in which all records are earlier than a time."""
+    """The part of a segment in which all records are earlier than a given time."""
 
     end_offset: int
     """All records with lower offsets are earlier than the time."""

@@ -71,7 +71,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is inside the searched folder, or contains the link (an endless search)."""
+    """Return whether a link's target is searched anyway, or contains the link (the search would never end)."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 

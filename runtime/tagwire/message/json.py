@@ -281,7 +281,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if the JSON sets two alternatives of a union, or none although this version has alternatives."""
+        """Raise EncodeError if two alternatives of a union are set, or none although this version has alternatives."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

@@ -286,7 +286,6 @@ def _is_kept(value: Any, old: Any, new: Any) -> bool:
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """Return the old and new values of one array element."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

@@ -32,7 +32,6 @@ def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResul
 
 
 def found(example: Example, text: str) -> list[str]:
-    """Return the rules that a good or bad example breaks."""
     options = SpecOptions(tag_gaps=example.rule == "TL71", unanswered_versions=True)  # TL71 applies only with tag_gaps
     results = read_all(spec_texts(example, text), options)
     rules = [problem.rule for result in results.values() for problem in result.problems]

@@ -214,7 +214,7 @@ class _Maker:
 
 
 def _joined_surrogates(text: str) -> str | None:
-    """Join surrogate pairs, which JSON escapes may contain, to characters. Return None if a surrogate is unpaired."""
+    """Replace surrogate pairs, which JSON escapes may contain, with characters. Return None if one is unpaired."""
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

@@ -271,7 +271,7 @@ cdef object deep_struct(object struct, object memo, int depth):
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
     memo[id(struct)] = made  # stored before copying the values, because a struct may contain itself
-    memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, so that no other object gets its id (as in `copy`)
+    memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `copy` does, so that its id isn't reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)

@@ -136,7 +136,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found to be valid."""
+        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found valid."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
