@@ -93,7 +93,7 @@ def uses_registers(data: bytes) -> bool:
 
 
 def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
-    """Return which header messages a spec set defines. For speed, only specs in files named like a header are parsed."""
+    """Return which header messages a spec set defines. For speed, only files with a header's name are parsed."""
     files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
     has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
     return frozenset(each.name for each in has)
