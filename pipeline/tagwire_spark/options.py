@@ -56,7 +56,7 @@ class Options:
         return name.lower() in self._values
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """Return which of `choices` an option selects, ignoring case. The first is the default."""
+        """Return the choice that equals the option's value, ignoring case. The first choice is the default."""
         value = self.text(name, choices[0])
         found = next((each for each in choices if each.lower() == value.lower()), None)
         if found is None:

@@ -154,9 +154,9 @@ class Connection(_Side):
     """The client's side of a connection.
 
     `client_id` is written to every request header. `max_size` limits the size of received frames in bytes, and `limits`
-    applies when they are decoded. If the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest),
-    its response sets `versions`, and later requests are sent in versions that the peer has. If the peer does not know
-    this request, pass the peer's version ranges by API key as `versions`.
+    applies when they are decoded. The response to a version request (Kafka's ApiVersionsRequest) sets `versions`, and
+    later requests are sent in versions that the peer has. If the peer does not support version requests, pass its
+    version ranges by API key as `versions`.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer's versions are known, or the protocol has no request for them."""
+        """Whether the peer's versions are known. Also true if the protocol has no version request."""
         return self._has_announced or self._announcement is None
 
     @property
@@ -240,9 +240,7 @@ class Connection(_Side):
         return self.error
 
     def handshake(self) -> bytes | None:
-        """Return the bytes of a request for the peer's versions.
-
-        Return None if the versions are known, or if the protocol has no such request.
+        """Return the bytes of a version request; None if the versions are known, or the protocol has no such request.
 
         Call this method again after each response: a peer that does not support the request's version answers with the
         versions that it supports.
@@ -273,8 +271,8 @@ class Connection(_Side):
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
         By default, the version is the highest one that can represent the whole request. With `check`, a response with
-        error codes raises AnswerError. With `retry`, a request whose errors are all retriable is sent again, with
-        pauses of at most `retry` seconds in total.
+        error codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
+        `retry` seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -288,7 +286,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send all requests without waiting in between. The last step has a list of responses."""
+        """Yield the steps that send all requests at once and then await the responses. The last step lists them."""
         sent = []
         for request in requests:
             data = self.send(request, version)
@@ -394,7 +392,7 @@ class ServerConnection(_Side):
     def send(
         self, response: Message, request: Asked, version: int | None = None, header: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes of a response, including frame size and header. By default, it has the request's version.
+        """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
         Header fields that the request's header also has, such as the correlation ID, are copied from the request.
         `header` gives values for all other header fields.
@@ -419,7 +417,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pause after each failed attempt: `seconds` in total, and finally 0, which means to give up."""
+    """Yield the pauses before retries, which are `seconds` long in total. A final 0 means that no retry is left."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

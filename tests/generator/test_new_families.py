@@ -108,7 +108,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return fields of all kinds (plain, dropped, array, tagged, ...) with this type, for versions 0 and 1."""
+    """Return the specs of fields for versions 0 and 1: plain, removed, array, tagged ... Most have the type `kind`."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},

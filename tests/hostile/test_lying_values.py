@@ -55,7 +55,7 @@ def test_counts_of_record_formats(kind: Any) -> None:
 
 
 class Growing(int):
-    """A number that appends to a list each time it is compared or converted."""
+    """A number that makes a list grow whenever the encoder compares or converts the number."""
 
     records: list[Any]
 
@@ -85,7 +85,7 @@ def test_a_list_that_grows_while_it_is_written() -> None:
 
 
 class Fooling:
-    """An object that claims to be a `PartitionData` by its `__class__`, but has another type and size."""
+    """An object with the `__class__` of `PartitionData`, but of another type and size."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class Fooling:
 
 
 def test_properties_reject_objects_of_other_classes() -> None:
-    """Check that properties of lazy default structs, which read memory at fixed offsets, verify the object's type."""
+    """Check that native properties, which read memory at fixed offsets, reject objects of other classes."""
     messages.FetchResponse().encode(12)  # the native engine installs its properties on the first call
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)

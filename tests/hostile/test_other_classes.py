@@ -1,4 +1,4 @@
-"""A field may hold a struct of another class with additional fields. Writers must reject it, or the fields are lost."""
+"""Writers must reject a struct of another class, because that class's additional fields would be lost."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -46,7 +46,7 @@ class Renamed(MetadataRequestTopic):
 
 
 class Disguised:
-    """An object that pretends by its `__class__` to be a `MetadataRequestTopic`."""
+    """An object whose `__class__` falsely says that it is a `MetadataRequestTopic`."""
 
     name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]

@@ -35,7 +35,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a new message with the interpreter, so that the engine does not set up its class yet."""
+    """Encode a new message with the interpreter: the native engine must not set up the class before the threads do."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 

@@ -29,7 +29,7 @@ _FAULTS: Final = "sender_faults.json"
 def captured_frames(
     file: str, registry: "Registry", *, port: int = 9092, closes: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Yield the frames of a capture file, or of standard input for `-`. A frame has its API, if this is known.
+    """Yield the frames of a capture file, or of standard input for `-`. Responses get the API key of their request.
 
     With `closes`, also yield an entry for each closed connection. Raises InputError if the file isn't a capture, and
     CaptureError for a line that isn't a captured frame.
@@ -43,8 +43,8 @@ def frames_in(
 ) -> Iterator["CapturedFrame"]:
     """Yield the frames of a capture as `captured_frames` does, given its bytes.
 
-    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with an error. Raises InputError for other
-    input, with a hint.
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with an error. Raises InputError if the
+    data isn't a capture.
     """
     name = "the input" if file == "-" else file
     if not data.strip():
@@ -92,7 +92,7 @@ def digest(frame: "CapturedFrame") -> str:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Return the reasons in `sender_faults.json` why frames are invalid, by hash; empty without this file."""
+    """Read `sender_faults.json`: a dict from a frame's hash to the reason why it is invalid. Empty without the file."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())

@@ -1,8 +1,8 @@
-"""The filter language: a filter consists of words, separated by blanks, all of which a frame or batch must match.
+"""The filter language: a filter consists of words, separated by spaces, all of which a frame or batch must match.
 
 `api=Fetch` tests a column, and `is=error` tests a property. Any other word is a string to search for. To search for a
 string that contains `=`, write `text=` before it. Commas separate alternatives (`api=Fetch,Produce`). A word with `-`
-before it must not match. Words that contain blanks must be quoted.
+before it must not match. Words that contain spaces must be quoted.
 """
 
 import re
@@ -93,7 +93,7 @@ def api_stem(name: str) -> str:
 
 
 def api_keys(registry: "Registry", term: Term) -> set[int]:
-    """Return the API keys of a term, which lists APIs by name or number. Raises FilterError for an unknown API."""
+    """Return the API keys that an `api` filter lists by name or number. Raises FilterError for an unknown API."""
     names = {api_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
     found = set[int]()
     for value in term.values:
@@ -106,7 +106,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a captured frame matches a filter. Raises BadParameter if it is invalid."""
+    """Return a function that tests whether a filter matches a captured frame. BadParameter means an invalid filter."""
     try:
         tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     except FilterError as error:
@@ -151,7 +151,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the codes of all errors in a response, as numbers and as names. If there are any, also return `any`."""
+    """Return the values of an `error` filter that match a response: its error codes and names, and `any`."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame is invalid

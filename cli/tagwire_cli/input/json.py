@@ -67,7 +67,7 @@ def _decoded(data: bytes, where: str = "") -> str:
 
 @contextlib.contextmanager
 def _errors(line: int = 1) -> Generator[None]:
-    """Turn errors of Python's JSON parser into InputError. The parsed text begins in line `line` of the input."""
+    """Convert errors of Python's JSON parser to InputError. `line` is the input line where the parsed text begins."""
     try:
         yield
     except json.JSONDecodeError as error:

@@ -1,7 +1,7 @@
 """Prove that a change breaks the wire format: with a value, its old and new bytes, and how the other side reads them.
 
-Both layouts encode the value, and tagwire decodes the bytes with the other layout. An error or a wrong value is
-the proof. The old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with
+Each layout encodes the value, and the other layout decodes the bytes. An error or a wrong value is the proof. The
+old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with
 the old bytes, because some breaks affect only one direction: for example, only the old writer may send a null.
 """
 
@@ -28,7 +28,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break. The bytes are None for a side that can't represent the value."""
+    """A value that shows a break. `old_bytes` or `new_bytes` is None if that layout can't represent the value."""
 
     version: int
     value: Any
@@ -58,9 +58,10 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Return a proof that the difference at the end of `steps` breaks the bytes; None if no sample value shows a break.
+    """Return a sample value that one layout encodes and the other can't decode correctly; None if there is none.
 
-    Both layouts are of one version. `steps` may come from another version, because only its field names are used.
+    `steps` is the path to the difference between the layouts. Both layouts are of one version. `steps` may come from
+    another version, because only its field names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -107,7 +108,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Decode the other side's bytes. Return the error or the wrong value; None if the value is right."""
+        """Decode the bytes that the other layout encoded. Return the error or wrong value; None if all is right."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None

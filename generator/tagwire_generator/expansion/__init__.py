@@ -1,1 +1,1 @@
-"""Create data classes and record formats in memory, so that layouts can be expanded from them."""
+"""Create data classes and record formats in memory, without writing code, to expand layouts from them."""

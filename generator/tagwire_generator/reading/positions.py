@@ -17,7 +17,7 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A key to which a finding refers. `names` (JSON or Python names) is the path from the message to its field."""
+    """The key that causes a finding. `names` is the path from the message to the field, as JSON or Python names."""
 
     names: tuple[str, ...] = ()
     key: str = "name"
@@ -28,8 +28,6 @@ WHOLE: Final = Spot()
 
 
 class _Found(Protocol):
-    """A finding with a spot but without a text position."""
-
     @property
     def file(self) -> str: ...
     @property
@@ -61,7 +59,7 @@ class _Places:
         self._documents: dict[str, Document] = {}
 
     def placed(self, finding: F) -> F:
-        """Return the finding with the position of the key that causes it, possibly in a shared struct's spec."""
+        """Return the finding with the position of the key that causes it. The key may be in a shared struct's spec."""
         root = self._root(finding.file)
         if root is None:
             return finding
@@ -79,10 +77,10 @@ class _Places:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
-        """Return the file and the value of the key at a spot.
+        """Return the file, and the value of the key at a spot.
 
-        If the field does not have the key, return the value of its name. If the field was removed, return the struct's
-        name.
+        If the field does not have the key, return the value of its `name` key. If the spec does not have the field,
+        return the name of the struct.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:
@@ -99,7 +97,7 @@ class _Places:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the file, its root, and the object in it that lists the fields of `owner` (a field or the message)."""
+        """Return (file, root, object). The object lists the fields of `owner`, the message or a struct field."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -86,7 +86,7 @@ class Scalar(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items(Node):
-    """A list of values."""
+    """A JSON array."""
 
     items: tuple[Node, ...]
     trailing_comma: Node | None

@@ -1,4 +1,4 @@
-"""Convert columns between message types and Spark's types for the same values.
+"""Convert columns between the types of message fields and the types that Spark uses for them.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
 timestamps have microsecond precision, so values with a finer unit are rounded down, both from and to Spark. A value
@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Bisect the array. Yield (row number, Misfit) for each row that doesn't fit. The first row's number is `first`."""
+    """Find the rows that don't fit by bisection. Yield (row number, Misfit) for each. `first` is the first number."""
     if len(array) == 1:
         yield first, misfit
         return

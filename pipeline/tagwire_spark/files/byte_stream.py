@@ -45,7 +45,7 @@ class ByteStream(RawIOBase):
 
 
 def first_bytes(file: str, state: FileState | None, count: int, options: StorageOptions = NO_OPTIONS) -> bytes:
-    """Return up to `count` bytes from the start of a file. Raises OSError, PipelineError, LogPathError."""
+    """Return up to `count` bytes from the start of a file. Raises the same errors as `opened_stream`."""
     if is_remote(file):
         remote = RemoteFile(file, state, options)
         return remote.range(0, min(count, remote.state.size))

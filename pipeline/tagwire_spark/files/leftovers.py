@@ -55,7 +55,7 @@ def _work_leftover(folder: Path) -> Leftover:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove the folders of jobs other than `job` in which nothing was written for `hours`, ignoring errors."""
+    """Remove other jobs' folders to which nothing was written for `hours`. Errors are ignored."""
     oldest = time.time() - 3600 * hours
     # Errors don't matter: `job` is already committed, and the next write tries to remove the leftovers again.
     with suppress(OSError, PipelineError):

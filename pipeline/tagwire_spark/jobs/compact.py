@@ -57,7 +57,7 @@ def compact_logs(
     `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
     call. Paths and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the
     result is written to `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises
-    PipelineError, LogPathError.
+    LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     compaction = Compaction(**rules)  # raises an error for invalid rules
@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # A log that is already compacted up to `dirty_from` takes one task, which needs all later keys at once.
+        # With `dirty_from`, one task compacts the whole log, because it needs all keys from that offset on.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a list of one (unit of work, size in bytes), which compacts the whole partition in one task."""
+        """Return [(unit of work, size in bytes)] with a single unit, which compacts the whole partition."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return (unit of work, size in bytes) for all segments. A unit compacts several segments, or copies one."""
+        """Return (unit of work, size in bytes) pairs. A unit merges several segments, or copies one unchanged."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)

@@ -55,8 +55,8 @@ def convert_logs(
 
     A path is a partition folder or a log folder. The broker's own files in a log folder are copied as well. Paths and
     `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is written to
-    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError,
-    PipelineError, LogPathError.
+    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError for an unknown
+    format, LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
@@ -86,7 +86,7 @@ def _converted(
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
     """Convert the segments on workers. Return the units of work and their results."""
-    # A generator frees each segment object at once. A million of them would fill the driver's memory.
+    # Don't keep the segment objects: a million of them would fill the driver's memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found
@@ -98,7 +98,7 @@ def _converted(
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
-    """Create a Conversion from the options that were sent to a worker. Raises FormatError, TagwireError."""
+    """Create a Conversion from the options that were sent to a worker. Raises TagwireError for invalid options."""
     to, codec, size_in_bytes, size_in_records, source = how
     return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
 

@@ -48,8 +48,8 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
-    A unit is a list: the partition's number in the job, a segment (from `sent_segment`), and a Survey in JSON.
-    Raises PipelineError.
+    Each unit is a list of the partition's number in the job, a segment (from `sent_segment`) and a Survey as JSON.
+    Raises PipelineError if a task fails.
     """
     if not units:
         return {}
@@ -95,7 +95,7 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield Arrow batches with the keys of a segment and each key's last offset. Raises LogError, PipelineError."""
+    """Yield Arrow batches of a segment's keys, each with its last offset. Raises LogError, PipelineError."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
@@ -107,7 +107,7 @@ def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) 
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that can replace older ones: all with keys, except markers and aborted records."""
+    """Return a mask of the records that supersede older ones: all with a key, except markers and aborted records."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts

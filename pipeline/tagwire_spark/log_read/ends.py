@@ -72,7 +72,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # If no valid batch was found, return `end`, so that the task that reads the rows meets the error and reports it.
+    # Without a valid batch, return `end`: the task that reads these rows will then raise the error.
     return reached if reached > start else end
 
 
@@ -93,7 +93,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether offsets are missing before or within one of a segment's batches. Raises LogError."""
+    """Return whether offsets are missing before or within one of a segment's batches. Raises LogError for damage."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -119,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return an indexed position at or before the batch with `offset` (None: the last batch); 0 without an index."""
+    """Return the position of an indexed batch at or before `offset` (None: of the last indexed batch), or 0."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

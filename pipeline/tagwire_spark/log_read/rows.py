@@ -53,7 +53,7 @@ _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
-    """Return all columns that a query can have. With `strict`, fields inside columns are NOT NULL wherever possible."""
+    """Return all columns that a query can have. `strict` makes fields of the decoded message NOT NULL if possible."""
     schema = StructType()
     is_there = {
         "headers": query.has_headers,
@@ -85,8 +85,9 @@ def rows_of_task(
 ) -> Iterator[Any]:
     """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
-    If a split can't be read, `refused` is called with the error and the split. If `refused` returns, reading continues
-    with the next split; by default it raises the error. Raises PipelineError.
+    If a split can't be read, `refused` is called with the error and the split. The default raises the error; if
+    `refused` returns, reading continues with the next split. Raises PipelineError for a partition number that is too
+    large.
     """
     settle_worker()
     rows = _Rows(splits, query, arrow_schema(schema))
@@ -255,16 +256,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The log column to compare with the query's end offset. With `level=batch`, rows are whole batches."""
+        """The column to compare with the query's end offset. With `level=batch`, it has each batch's first offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, its split's first or end offset (the attribute `name`) plus `more`."""
+        """Return, for each row, the attribute `name` of its split (the first or end offset) plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks of the rows in the query's time range. With `level=batch`, only its start is compared."""
+        """Yield masks of the rows in the query's time range. With `level=batch`, the end of the range is ignored."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -276,7 +277,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Check that the transaction index has each abort marker's transaction. Raises PipelineError, LogError."""
+        """Raise PipelineError if the transaction index lacks the transaction of an abort marker."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
@@ -288,7 +289,7 @@ class _Rows:
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows not in aborted or open transactions. Each record batch is checked once."""
+        """Return a mask of the rows that are not in aborted or open transactions."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -346,7 +347,7 @@ class _SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
-            # Stop only after a second batch beyond the requested end: no checksum covers the offset of the first.
+            # No checksum covers a batch's offset, so stop only when a second batch confirms that the end is reached.
             behind = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -362,7 +363,7 @@ class _SplitPass(Pass):
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """Handle an invalid batch. If it has no requested rows, skip it.
 
-        Otherwise yield the buffered rows, and then a Damage object if the query is permissive; if not, raise `error`.
+        Otherwise, yield the buffered rows. Then raise `error` or, if the query is permissive, yield a Damage object.
         """
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
@@ -373,7 +374,7 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if its bytes are damaged. If only its records or offsets are invalid, it can be skipped.
+        # `batch` is None if the batch's own bytes are damaged. Otherwise, only its records or offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):

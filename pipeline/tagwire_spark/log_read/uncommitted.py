@@ -66,7 +66,7 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def lacks_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether the log is indexed at `offset`, but the index lacks the transaction aborted there."""
+        """Return whether the transaction index should list an aborted transaction at `offset`, but doesn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -131,8 +131,8 @@ def check_abort(
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
     """Raise PipelineError if a task returned records of a transaction that is aborted after the task's split.
 
-    This happens only if the transaction index is incomplete. `begun` has an offset in each transaction that is open at
-    the end of the split, by producer ID. Raises LogError.
+    This happens only if the transaction index is incomplete. `begun` maps the producer ID of each transaction that is
+    open at the end of the split to an offset in the transaction. Raises LogError if a later batch can't be read.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
@@ -163,7 +163,7 @@ def _unlisted(file: str, producer_id: int, offset: int) -> PipelineError:
 def transactions_of(
     partition: Partition, location: Location, query: LogQuery, *, has_indexes: bool = True
 ) -> Transactions:
-    """Return the aborted and open transactions of a partition. Raises LogError."""
+    """Return the aborted and open transactions of a partition. Raises LogError if its files can't be read."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for each in (partition.aborted_transactions if has_indexes else ())

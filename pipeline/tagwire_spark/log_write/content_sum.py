@@ -1,8 +1,7 @@
 """A checksum over records, to detect whether two writes of a micro-batch have the same content.
 
-The sum does not depend on the order, batches or offsets of the records. Each record's key, value and headers are summed
-in their format v2 encoding, because rows that never become Python objects (`row_runs`) are summed while they are
-encoded.
+The sum does not depend on the order, batches or offsets of the records. It covers each record's key, value and headers
+as format v2 encodes them: native code can then compute it while it encodes rows (`row_runs`).
 """
 
 from collections.abc import Iterable

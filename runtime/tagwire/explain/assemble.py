@@ -7,8 +7,8 @@ duplicate or add a line without adjusting the others, and so make bytes that no 
 A line has, from the left:
 
     an offset       digits left of the column `bytes`; may be wrong or missing
-    bytes           00 0c, 000c, or "text" in UTF-8, each with *N for N times, separated by single blanks
-    anything        after two blanks: path, type and value
+    bytes           00 0c, 000c, or "text" in UTF-8, separated by single spaces; *N after one repeats it N times
+    anything        after two spaces: path, type and value
 
 Empty lines, comments (#), errors (!) and decompressed bytes (+) are ignored. The title line determines the column of
 the bytes.
@@ -143,7 +143,7 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes after the offset, or bytes at column {begin + 1} or later",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # Two blanks follow an offset. After one blank, as in `00 01 02` at the left margin, the digits are bytes.
+        # Two spaces follow an offset. If only one follows, as in `00 01 02` at the left margin, the digits are bytes.
         return indent
     return len(line) - len(behind.lstrip())
 

@@ -109,7 +109,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are array elements of a fixed width, which have no span rows of their own."""
+        """Whether the children are fixed-width array elements. The trace stores no row for each of them."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":
@@ -156,7 +156,7 @@ class Node:
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Replace the children of a records field with `nodes`, the traces of its `count` batches."""
+        """Replace the children of a records field with `nodes`, the traced batches. `count` is their number."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 

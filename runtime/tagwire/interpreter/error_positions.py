@@ -42,9 +42,9 @@ def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limi
 
 
 def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
-    """Resume reading at the error's place, so that the reader raises the error.
+    """Resume reading at the error's position, so that the reader raises the error.
 
-    The reader's recorder must already have all spans before that place.
+    The reader's recorder must already have the spans of all bytes before that position.
     """
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
@@ -82,10 +82,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Resume reading at an error that is not in a field.
-
-    The error is in a tag section, at the start of a tagged or optional field, or at the end of the struct.
-    """
+    """Resume reading at an error in a tag section, at the start of a tagged field, or at the end of a struct."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)
@@ -98,7 +95,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the scopes for reading there: an empty dict for each struct along the path."""
+    """Return the type at `path`, and empty scopes for reading it: one dict for each struct along the path."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

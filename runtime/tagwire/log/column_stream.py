@@ -204,7 +204,7 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, start offset or None, whether it is the last segment) for each file.
+        """Yield (segment, start offset or None, is_last) for each segment file to read.
 
         Raises LogPathError if there is no log.
         """
@@ -306,9 +306,9 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip the batch with the invalid records, or the bytes up to the next batch, at the current position.
+        """Skip the invalid bytes at the current position: a batch with invalid records, or the bytes before a batch.
 
-        Returns the skipped range, and the batch (None for bytes that aren't a batch).
+        Returns (skipped range, skipped batch). The batch is None if the skipped bytes aren't a batch.
         """
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
@@ -384,13 +384,13 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`, after a batch with this last offset, or (None) after bytes that aren't a batch."""
+        """Continue at `position`. `last_offset` is the last offset of the batch before it; None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if Python must read the next batch, "full" if the rows must be taken first, else "done"."""
+        """Return "unclear" if Python must read a batch, "full" if the caller must `take` rows first, or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ def compact_partition(
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
-    """Return the compaction options that `tagwire.log.batch_summary.survey` needs."""
+    """Return the subset of the options that `tagwire.log.batch_summary.survey` needs."""
     return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
 
 
@@ -148,7 +148,7 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the files, except segments and indexes, that stay valid after compaction up to the offset `end`.
+    """Copy the files that are still valid after compaction up to the offset `end`, except segments and indexes.
 
     Of the producer snapshots below `end`, only those at the base offset of a segment are copied.
     """

@@ -103,7 +103,7 @@ class LastOffsets:
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with their fact bits; None if native code can't read them."""
+        """Return a batch's records with their fact bits; None if native code can't read the records."""
         return movable(batch, self._offsets)
 
 
@@ -214,7 +214,7 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment. If the format has no delete horizon, `modified_ms` decides whether tombstones are kept."""
+        """Begin a segment. Without delete horizons, its tombstones are kept if it was modified recently enough."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
@@ -379,9 +379,9 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Tabulate `_reason` for all combinations of fact bits, for formats without a tombstone flag.
+    """Return (reasons, table) for formats without a tombstone flag, in which a null value means a tombstone.
 
-    Returns the reasons, and a table for `bytes.translate` with 1 (keep) or 0 (remove). A null value means a tombstone.
+    `reasons` is indexed by fact bits. `table`, for `bytes.translate`, maps them to 1 (keep) or 0 (remove).
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")
@@ -399,7 +399,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """Return a batch with only the records whose byte in `kept` is 1; None if native code can't move a record."""
+    """Return a batch of the records whose byte in `kept` is 1; None if native code can't copy one of them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

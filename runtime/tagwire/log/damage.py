@@ -161,6 +161,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Return whether records of this format have more bytes (the header count) after their value."""
+    """Return whether this format's records end with a list of headers, so that a count follows the value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

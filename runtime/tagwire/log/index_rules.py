@@ -89,7 +89,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """Checks TWL202, TWL211 and TWL212: entries ascend, and each has the highest timestamp up to its offset."""
+    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the highest of the records up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -130,7 +130,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222: for each entry, the segment has the abort marker. `verify` uses `entries_left` to check TWL223."""
+    """Checks TWL222: the segment must have the abort marker of each entry. `verify` checks TWL223 by `entries_left`."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

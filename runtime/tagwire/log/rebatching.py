@@ -97,9 +97,7 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 class _Source:
     """The records of a source batch that are not yet in a new batch.
 
-    If native code can't move them, they are read as objects.
-
-    Raises LogError for records that can't be read.
+    If native code can't copy them, they are read as objects. Raises LogError for records that can't be read.
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
@@ -122,7 +120,7 @@ class _Source:
         return self.next().offset
 
     def next(self) -> Record:
-        """Return the next record as an object. From then on, native code can't move the remaining records."""
+        """Return the next record as an object. The records after it can then be read only as objects, too."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -138,7 +136,7 @@ class _Source:
 
 
 class _Group:
-    """The records that will form one new batch, and the properties they share, from the first source batch."""
+    """The records that will form one new batch. Its header is made from the first source batch's header."""
 
     def __init__(
         self,
@@ -223,7 +221,7 @@ class _Group:
         # Batches of v0 and v1 have no offsets of their own: each message has its offset.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # Stay compressed: an uncompressed message would lose the producer's timestamp.
+        # Keep the compression: in a wrapper, the inner messages keep the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
@@ -337,7 +335,7 @@ class LossReport:
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 
     def rows(self) -> list[LossRow]:
-        """Return the rows, with the most frequent loss first."""
+        """Return a row for each field and reason, with the most frequent loss first."""
         return sorted(self._rows.values(), key=lambda row: (-row.times, row.path, row.reason))
 
     def to_json(self) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """Checks the checksums of possible batches in one file."""
+    """Verifies the checksums of byte ranges in one file that may be batches."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -131,9 +131,9 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
+        """Check the checksum of the batch at `position`. Return None if it is right or can't be computed.
 
-        `behind` is the index in `header` just after the length field.
+        `behind` is the index in `header` of the first byte after the batch's length field.
         """
         if place is None:
             return None

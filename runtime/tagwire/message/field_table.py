@@ -63,13 +63,13 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 class FieldRow:
     """A field of a struct in all versions.
 
-    - `name`: the attribute. `spec_name` and `type` are the spec's name and type.
+    - `name`: the attribute's name. `spec_name` and `type` are the field's name and type in the spec.
     - `owner`: the class that declares the field.
     - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
-    - `own_default`: the default as declared. For a UUID, it is an int, and `default` is the UUID itself.
+    - `own_default`: the default as declared. A UUID's default is declared as an int; use `default` to get the UUID.
     - `record_formats`: version ranges, each with the format that the field's records have in these versions.
     - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
-    - `struct_versions`: for a shared struct, which has its own versions: its version for each range of versions.
+    - `struct_versions`: version ranges, each with the version of the shared struct that the field then uses.
     - `framing`: the additional columns of fields in record formats (lengths, counts, checksums, compression).
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.
@@ -175,7 +175,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of the field's struct in this version of the message or struct that has the field.
+        """Convert a version of the class that has the field to the version of the field's struct.
 
         The two versions differ only for shared structs.
         """

@@ -25,7 +25,7 @@ from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unp
 
 
 class MessageSet(RecordBatch):
-    """Uncompressed messages that were built together: one batch object, whose bytes are consecutive messages."""
+    """Several uncompressed messages as one batch object. Its bytes are the messages, one after another."""
 
     __slots__ = ("_count",)
 
@@ -179,7 +179,7 @@ class Messages:
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
         """Yield the format and header values of each message from `pos` on.
 
-        `elements` messages come before `pos` and already count towards the limit on elements.
+        `elements` is the number of messages before `pos`, which count towards the limit on elements.
         """
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset

@@ -57,7 +57,7 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
     # The request header has a required field, and there is no response header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # A struct and a message's older name have the same names as classes that the generated registry uses.
+    # The struct `RequestHeader` and the alias `Any` are named like classes that the generated registry uses.
     "namesakes": [
         {
             **REQUEST,

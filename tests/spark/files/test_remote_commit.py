@@ -563,7 +563,7 @@ def test_users_without_write_permission(bucket: Bucket) -> None:
 
 @pytest.mark.thorough
 def test_conditional_writes_on_s3(s3: Bucket) -> None:
-    """Check concurrent appends without offsets, a batch that is written twice, and an overwrite on an S3 server."""
+    """On an S3 server, check two concurrent appends, a micro-batch that is written twice, and an overwrite."""
     url = s3.new()
     s3.write(url, values(b"a"))
     first, second = s3.writer(url), s3.writer(url)

@@ -21,7 +21,7 @@ SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 
 
 def log_of(folder: Path, times: list[int]) -> None:
-    """Write segments and indexes as a broker does. A batch has a time index entry if it is later than all before it."""
+    """Write segments and indexes as a broker does. The time index lists each batch with a new highest timestamp."""
     for number in range(SEGMENTS):
         base = number * BATCHES * RECORDS
         batches, index, times_reached = [], b"", b""

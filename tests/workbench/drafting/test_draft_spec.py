@@ -54,8 +54,8 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # this range ends before the removed versions
-        ("1-3", "1+"),  # this range extends into the removed versions, so it becomes open-ended
+        ("0-2", "0-2"),  # this range ends with the last version that is left
+        ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
         ("2-4", "2+"),
         ("3+", None),
         ("3-4", None),

@@ -16,7 +16,7 @@ KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 
 
 
 def add_kinds(root: Path) -> None:
-    """Add a register, and two fields with this register as their enum: in a message, and in a shared struct."""
+    """Write the register `Kind`. Add a field with this enum to a message and to a shared struct."""
     (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
     for name in ("PlaceRequest", "Line"):
         path = root / "specs" / f"{name}.json"

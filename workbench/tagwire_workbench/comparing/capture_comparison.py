@@ -26,7 +26,7 @@ _FEW: Final = 16
 
 @dataclass
 class FieldUsage:
-    """How often a capture sets a field of a message, in all versions together, and the values that it contains."""
+    """How a capture uses a field of a message, over all versions: how often it is set, and to which values."""
 
     row: "FieldRow"
     default: Any
@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a use of the field if the value isn't the default, and keep the value unless there are too many."""
+        """Count the value if it isn't the default, and remember it. If there are too many values, `values` is None."""
         self.used += not same(value, self.default)
         if self.values is None:
             return

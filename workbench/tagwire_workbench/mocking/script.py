@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the schema has no other rules except that tags are numbers
+        case _:  # the only other rule in the schema is that tags are numbers
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
@@ -89,7 +89,7 @@ class Script:
         self.package: str | None = tree.data.get("package")
 
     def registry(self) -> Registry:
-        """Return the registry of the script's package. Raises ScriptError for an invalid package, and SettingsError."""
+        """Return the registry of the script's package. Raises ScriptError or SettingsError if it can't be found."""
         try:
             return find_registry(self.package)
         except click.BadParameter as error:
@@ -151,7 +151,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule, and return None."""
+        """Parse the path of a request value. If it is invalid, report an error at the rule's `steps`; return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None
@@ -172,7 +172,7 @@ class _RuleReader:
     def keeping(
         self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
     ) -> Callable[[Received], Reply]:
-        """Return a function that stores the values to keep from a request (`keeping`), and then returns the reply."""
+        """Return a function that stores the request values listed in `keeping`, and then makes the reply."""
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:

@@ -36,9 +36,9 @@ class Ignored:
     """The paths of fields that may differ from the recorded response, such as `MetadataResponse.cluster_id`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
-        """Parse paths. Raises SelectionError for a path that none of these responses has.
+        """Parse the paths of fields to ignore. Raises SelectionError for a path that none of these responses has.
 
-        Addresses that servers advertise may always differ, because another server receives the requests.
+        Hosts and ports of brokers are ignored too, because the requests are sent to a different server.
         """
         self._paths = [_parsed(registry, text, responses) for text in texts]
         self._paths += [
@@ -110,8 +110,8 @@ def answer_differences(
 ) -> list[Difference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. IDs that correspond count as equal; `carried`
-    learns which IDs do.
+    If the recorded response can't be read, only the bytes are compared. `carried` maps the recorded server's IDs to
+    the other server's IDs, and learns more IDs from these responses.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
@@ -148,9 +148,9 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether all errors of a response are retriable, but not all errors of the recorded response.
+    """Return whether a request should be sent again, because all errors of the received response are retriable.
 
-    A response without errors is not worth a retry.
+    Return False if the response has no errors, or if the recorded response also has only retriable errors.
     """
     try:
         before, now = (

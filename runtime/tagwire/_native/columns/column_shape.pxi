@@ -34,7 +34,7 @@ cdef class Shape(Owner):
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Fill in the table entries for a column and its descendants. Return the index after the last one."""
+        """Fill in the table entries of a column and its descendants, from `index` on. Return the next free index."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -157,7 +157,7 @@ cdef class Spares:
         return frame
 
     cdef tw_frame *frame(self, Shape shape, int64_t rows, int64_t most) except NULL:
-        """Return an empty frame with room for `rows` rows, if possible from the pool and at most twice as large."""
+        """Return an empty frame with room for `rows` rows: a frame of similar size from the pool, or a new one."""
         cdef tw_frame *frame = self.spare(shape, rows - rows / 8, 2 * rows)
         if frame == NULL:
             return self.owned(shape.frame(rows, most))

@@ -34,10 +34,10 @@ typedef struct {
     int flag;
 } tw_record_reader;
 
-/* A column that has the same value for all records of a batch. If `slot` is -1, the value is `number`. Otherwise it is
- * computed from that slot: the bits in `mask` (0 means all bits), shifted right by `shift`. Unless `words` is NULL, it
- * maps the value to an index into the column's dictionary. The column is null if the value is -1 and `null_number` is
- * set, or if the slot `test` (-1 means none) lacks a bit of `needed` or has a bit of `unless`. */
+/* A column that has the same value for all records of a batch. If `slot` is -1, the value is `number`. Otherwise, it is
+ * the number in that slot, masked with `mask` (unless that is 0) and shifted right by `shift`. If `words` is not NULL,
+ * it maps this value to an index into the column's dictionary. The column is null if the value is -1 and `null_number`
+ * is set. If `test` isn't -1, it is also null if slot `test` lacks a bit of `needed` or has a bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -57,8 +57,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that don't depend on the format. For records: the offset, and the size of the value. For batch headers: numbers
- * computed from the header, which follow the slots 0 to N - 1 of its N fields. */
+/* Slots that every format has. Records have slots for the offset, and for the size of the value. Batch headers have
+ * slots for numbers computed from the header; these follow the slots 0 to N - 1 of the header's N fields. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -104,7 +104,7 @@ typedef struct {
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* plan for the format whose magic byte follows a varint length, or NULL */
+    const tw_record_plan *tried;    /* plan for a format whose batches begin with a varint length, or NULL */
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;
     int is_open;
@@ -113,8 +113,8 @@ typedef struct {
     int64_t index;           /* number of records read from the open batch */
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
-    int is_ordered;          /* whether Python must handle a batch whose base offset isn't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes; `bytes`: its current size */
+    int is_ordered;          /* whether offsets must ascend: Python handles a batch that isn't above `last_offset` */
+    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes, and its size in bytes */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

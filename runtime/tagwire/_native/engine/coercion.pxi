@@ -1,5 +1,5 @@
-"""Rare cases for the main loops: convert values of types that decoding never creates, check unknown tags, and compare
-values.
+"""Handle rare cases for the main loops: convert values of types that decoding never creates, check unknown tags, and
+compare values.
 
 C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and
 call its functions where possible. They reject a value by raising one of the exceptions in WRITE_FAULTS.
@@ -72,7 +72,7 @@ def first(pair):
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Return whether a value differs from a field's default, by the rules of the layout interpreter."""
+    """Return whether a value differs from a field's default. The layout interpreter makes the comparison."""
     from tagwire.interpreter.value_walk import differs
 
     return differs(value, other)

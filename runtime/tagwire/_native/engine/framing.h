@@ -42,14 +42,14 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute that is tested for None or emptiness */
+    Py_ssize_t slot;      /* slot of the attribute to test: is it None or empty? */
     Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute that decides; if it is None, `slot` is tested */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
     uint8_t way;          /* a tw_way: the field's fast path */
-    uint8_t is_usual; /* whether all properties below except `is_number`, `keep`, `base` and `scale` can be ignored */
+    uint8_t is_usual; /* whether only the properties `is_number`, `keep`, `base` and `scale` matter */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
     uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
@@ -65,12 +65,12 @@ struct tw_framing {
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
     uint8_t last;         /* for numbers that must ascend: register that holds the previous element's number */
-    uint8_t ordered;      /* for arrays whose elements must ascend: the register that is `last` in the elements */
+    uint8_t ordered;      /* for arrays whose elements must ascend: register for the previous element's number */
     uint8_t sum;          /* for the first field that a checksum covers: register that holds the checksum */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
     int8_t place;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* `place` of the length that states the size of this field alone, or -1 */
+    int8_t measured;      /* `place` of the length field that has the size of only this field, or -1 */
     int8_t covered;       /* `place` of the checksum whose coverage begins at this field, or -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;

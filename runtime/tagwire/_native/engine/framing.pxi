@@ -7,7 +7,7 @@ look up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # the register that always holds 0; register 0 receives the numbers that nothing depends on
+    ZERO = 1  # the register that always holds 0; register 0 is for numbers that are never used
     ONE = 2  # the register that always holds 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
@@ -15,8 +15,6 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 
 @final
 cdef class Known:
-    """A field that later fields may depend on."""
-
     cdef tw_framing *framing
     cdef int place
 
@@ -26,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # the registers of the numbers that callers must pass, by name
+    cdef dict inputs  # maps the name of each number that the caller must pass to its register
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -270,7 +268,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: its values aren't objects, or a field has properties besides its type."""
+    """Return whether a struct needs framings: its values aren't objects, or a field has rules such as a condition."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

@@ -24,7 +24,7 @@ typedef struct {
      * `drop` for a removed row */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    PyObject *drop, *appended; /* `appended` is a tuple of new array elements */
+    PyObject *drop, *appended; /* `appended`: tuple of the elements to append to the array */
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
 
@@ -39,8 +39,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- values */
 
-/* Return whether the user's function has set a field that has no bytes in the message, because it is absent or null.
- * The old value of an absent array is an empty list, so an empty tuple counts as unchanged. */
+/* Return whether the user's function has set a field that is absent or null, so there are no bytes to replace. The old
+ * value of an absent array is an empty list, so an empty tuple counts as unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -124,7 +124,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the array elements that are rows. Set `*end` to the last element's end in the old message, if there is one. */
+/* Write the array elements that are rows. If `count` > 0, set `*end` to where the last one ends in the old message. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {

@@ -43,7 +43,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # usual number of characters in a line, apart from the shared text, the key, the value and the headers
+    LINE = 160  # usual length of a line without the text that all lines share, the key, the value and the headers
 
 
 @final
@@ -174,7 +174,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """A checksum of all appended rows: the sum of each record's CRC-32C, which covers the bytes from its key on."""
+        """A checksum of all appended rows: the sum of the CRC-32Cs of each record's bytes from the key on."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:

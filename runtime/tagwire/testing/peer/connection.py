@@ -92,7 +92,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions of this answer, followed by held answers that waited for it (`Reply.behind`)."""
+        """Return the actions of this answer, followed by those of the answers that waited for it (`Reply.behind`)."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []
@@ -111,5 +111,4 @@ class PeerConnection:
 
 
 def _up_to_close(actions: list[Action]) -> list[Action]:
-    """Return the actions up to and including the first `Close`."""
     return actions[: actions.index(Close()) + 1] if Close() in actions else actions
