@@ -138,7 +138,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Return the Python error that a Spark error message contains, otherwise its first line that names a cause."""
+    """Return the Python error that a Spark error message contains or, if it has none, the first line with a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"

@@ -286,7 +286,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send all requests at once and then await the responses. The last step lists them."""
+        """Yield the steps that send all requests at once and await the responses. The last step has all responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)

@@ -108,7 +108,7 @@ GIVEN = "000102030405060708090a0b0c0d0e0f"
 
 
 def fields_of(kind: str) -> list[dict[str, Any]]:
-    """Return the specs of fields for versions 0 and 1: plain, removed, array, tagged ... Most have the type `kind`."""
+    """Return field specs for versions 0 and 1, such as a removed field, an array and a tagged field of this type."""
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},
         {"name": "Number", "type": "int16", "versions": "0+"},

@@ -46,7 +46,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class HandMade:
-    """An array of this format with these buffers (None: a missing buffer), exported by `__arrow_c_array__`."""
+    """An Arrow array with any format string and buffers (None for a missing buffer), for `__arrow_c_array__`."""
 
     def __init__(
         self,

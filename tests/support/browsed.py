@@ -68,7 +68,7 @@ async def browse(
     text: str = "",
     follows: bool = False,
 ) -> None:
-    """Run the browser, wait until everything is read, and then await `steps`."""
+    """Run the browser, wait until everything is read, and then await `steps(browser, pilot)`."""
     app = Browser(listing, registry, "a.jsonl", text=text, follows=follows)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, (lambda: app.listing.count > 0) if follows else None)

@@ -27,7 +27,7 @@ class Mixture(NamedTuple):
 
     @property
     def formats(self) -> list[str]:
-        """The formats of successive batches: from the oldest to the newest, and then the last two again."""
+        """The formats of successive batches: all formats, oldest first, and then the two newest formats again."""
         return [*self.older, self.named, self.older[-1], self.named]
 
     def __str__(self) -> str:

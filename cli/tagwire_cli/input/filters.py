@@ -31,7 +31,7 @@ class FilterError(TagwireError, ValueError):
 
 
 class Term(NamedTuple):
-    """A word of a filter, split at `=`."""
+    """A word of a filter, such as `api=Fetch`, split at `=`."""
 
     key: str
     """The name before `=`; empty for a text search."""
@@ -106,7 +106,7 @@ def api_keys(registry: "Registry", term: Term) -> set[int]:
 
 
 def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bool]":
-    """Return a function that tests whether a filter matches a captured frame. BadParameter means an invalid filter."""
+    """Return a function that tests a captured frame against a filter. Raises BadParameter for an invalid filter."""
     try:
         tests = [(_test_of(registry, term), term.is_excluded) for term in parse_filter(text, _FRAME_KEYS)]
     except FilterError as error:

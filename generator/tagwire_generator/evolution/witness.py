@@ -1,8 +1,8 @@
 """Prove that a change breaks the wire format: with a value, its old and new bytes, and how the other side reads them.
 
 Each layout encodes the value, and the other layout decodes the bytes. An error or a wrong value is the proof. The
-old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with
-the old bytes, because some breaks affect only one direction: for example, only the old writer may send a null.
+old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with the old bytes,
+because some breaks affect only one direction: for example, only the old writer may send a null.
 """
 
 import re

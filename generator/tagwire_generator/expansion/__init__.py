@@ -1,1 +1,1 @@
-"""Create data classes and record formats in memory, without writing code, to expand layouts from them."""
+"""Create data classes and record formats in memory. Layouts can then be computed without generating code."""

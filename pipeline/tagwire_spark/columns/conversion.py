@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit by bisection. Yield (row number, Misfit) for each. `first` is the first number."""
+    """Find the rows that don't fit by bisection. Yield (row number, Misfit) for each. Numbers begin at `first`."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -156,7 +156,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return (message class, is_permissive, is_strict) from the arguments of a row. Raises PipelineError."""
+    """Return (message class, is_permissive, is_strict) from a row's arguments. Raises PipelineError if invalid."""
     _check_name(row, name)
     return _known_message(name, options)
 

@@ -186,7 +186,7 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds, and add the last round's results to each _Log in `logs`. Raises PipelineError."""
+        """Run all rounds, and add the last round's results to each _Log in `logs`."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]

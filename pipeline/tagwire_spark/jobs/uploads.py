@@ -29,7 +29,7 @@ def begin_upload(url: str, storage: StorageOptions) -> Job:
 
 
 def upload(spark: SparkSession, whole: Path, job: Job) -> None:
-    """Upload all files of the folder `whole`, and commit them. Raises LogPathError, PipelineError."""
+    """Upload all files of the folder `whole`, and commit them. Raises LogPathError or PipelineError if this fails."""
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
     files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
     names = [path.relative_to(whole).as_posix() for path in files]
@@ -58,7 +58,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
-    """Upload a file, on a worker, and return the staged object's name. Raises LogPathError, PipelineError."""
+    """Upload a file from a worker, and return the staged object's name."""
     path, name = unit
     attempt = commit.staging(commit.job_of(root, id, storage))
     try:

@@ -57,14 +57,18 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the offset after the batch that contains `offset` or, if none does, the next batch. Raises LogError."""
+    """Return the end offset of the batch that contains `offset` or, if none does, of the next batch.
+
+    Raises LogError if the log is damaged.
+    """
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
     """Return the end offset of the batches that fit in `most` bytes, counted from the batch with offset `start`.
 
-    The result is at most `end`. At least one batch is included, even if it is larger. Raises LogError.
+    The result is at most `end`. At least one batch is included, even if it is larger. Raises LogError if the log
+    is damaged.
     """
     reached = start
     for span in _spans(partition, start, format):
@@ -93,7 +97,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether offsets are missing before or within one of a segment's batches. Raises LogError for damage."""
+    """Return whether offsets are missing before or within a segment's batches. Raises LogError for invalid batches."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():

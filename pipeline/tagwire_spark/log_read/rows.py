@@ -73,7 +73,7 @@ def _raised(error: PipelineError, split: Split) -> None:
 
 
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    """Return the rows of a split as Arrow batches, on a worker. Raises PipelineError if the split can't be read."""
     return rows_of_task([split], query, schema)
 
 
@@ -86,8 +86,7 @@ def rows_of_task(
     """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
     If a split can't be read, `refused` is called with the error and the split. The default raises the error; if
-    `refused` returns, reading continues with the next split. Raises PipelineError for a partition number that is too
-    large.
+    `refused` returns, reading continues with the next split. Raises PipelineError if a partition number is too large.
     """
     settle_worker()
     rows = _Rows(splits, query, arrow_schema(schema))
@@ -260,7 +259,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, the attribute `name` of its split (the first or end offset) plus `more`."""
+        """Return each row's bound: the attribute `name` of its split (its first or end offset) plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -335,7 +334,7 @@ class _SplitPass(Pass):
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """Yield the arrays that fill up while a split is read, and a Damage object for each range of invalid bytes.
 
-        The last rows stay buffered. Raises LogError.
+        The last rows stay buffered. Raises LogError for invalid bytes if the query isn't permissive.
         """
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)

@@ -208,7 +208,7 @@ class Node:
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the path, type, offset, length, value, named bits and children as JSON-able values."""
+        """Return the path, type, offset, length, value, named bits and children as JSON-compatible values."""
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def arrays_between(
 
 
 class ReadOptions(NamedTuple):
-    """The options for reading a log as columns, except the columns themselves."""
+    """The options for reading a log as columns, except for the list of columns."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)

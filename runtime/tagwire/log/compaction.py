@@ -84,7 +84,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offsets of the records that are the last with their key, without the keys: 8 bytes per key.
+    """The offset of each key's last record. The keys are not stored, so each takes only 8 bytes.
 
     Offsets must be unique in the log.
     """
@@ -220,7 +220,7 @@ class Judge:
     def verdict(self, batch: RecordBatch) -> Verdict:
         """Decide which records of the next batch to keep.
 
-        Raises CompactionError, or DecodeError if the records can't be read.
+        Raises CompactionError for a record without a key, and DecodeError if the records can't be read.
         """
         format = batch.record_format
         horizon = self._horizon(batch, format)

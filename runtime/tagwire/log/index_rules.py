@@ -130,7 +130,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222: the segment must have the abort marker of each entry. `verify` checks TWL223 by `entries_left`."""
+    """Checks TWL222: the segment must have the abort marker of each entry. `verify` uses `entries_left` for TWL223."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

@@ -221,7 +221,7 @@ class _Group:
         # Batches of v0 and v1 have no offsets of their own: each message has its offset.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # Keep the compression: in a wrapper, the inner messages keep the producer's timestamps.
+        # Keep the compression: only messages inside a wrapper still have the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)

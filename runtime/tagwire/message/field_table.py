@@ -70,7 +70,7 @@ class FieldRow:
     - `record_formats`: version ranges, each with the format that the field's records have in these versions.
     - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
     - `struct_versions`: version ranges, each with the version of the shared struct that the field then uses.
-    - `framing`: the additional columns of fields in record formats (lengths, counts, checksums, compression).
+    - `framing`: further properties of fields in record formats, such as what a length, count or checksum refers to.
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.
     - `union`: only one of the fields with the same `union` may be set.
@@ -175,9 +175,9 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Convert a version of the class that has the field to the version of the field's struct.
+        """Return the version of the field's struct for a version of the class that declares the field.
 
-        The two versions differ only for shared structs.
+        The two versions differ only if the field's struct is shared.
         """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 

@@ -139,7 +139,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets of all messages. Reading them all raises errors before the first record is yielded."""
+        """Return the offsets of all messages. An invalid message thus raises an error before any record is yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -171,7 +171,7 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Continue with the interpreter at a message that the native engine rejected, to raise the exact error."""
+        """Read the message that the native engine rejected with the interpreter, which raises the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(

@@ -178,7 +178,7 @@ Frame = dict[str, Any]
 
 
 def whole_conversations() -> list[Frame]:
-    """Return a few captured exchanges for each API version: a request with its only response."""
+    """Return a few captured exchanges for each API version. An exchange is a request and its response."""
     with gzip.open(CAPTURES, "rt") as lines:
         rows: list[Frame] = [json.loads(line) for line in lines]
     by_id: dict[tuple[str, str, int], list[Frame]] = {}

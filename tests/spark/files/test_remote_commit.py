@@ -110,7 +110,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
-    """Fail the requests for which `fails(number, text)` is true, during the block. Yield the list of all requests."""
+    """In the `with` block, fail all requests for which `fails(number, text)` is true. Yield a list of the requests."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()
     all_fails.append(fails)
@@ -307,7 +307,7 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
 
 
 def at_once(*calls: Callable[[], object]) -> list[str]:
-    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of calls that fail."""
+    """Make calls in concurrent threads. Return the error conditions (such as KAFKA_LOG_EXISTS) of the failed calls."""
     start, found = threading.Barrier(len(calls)), []
 
     def run(call: Callable[[], object]) -> None:

@@ -21,7 +21,7 @@ from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release,
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import; `str()` is the report to print."""
+    """The result of an import. `str()` returns the report to print."""
 
     releases: tuple[Release, ...]
     """The imported releases, newest first."""

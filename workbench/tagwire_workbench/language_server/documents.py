@@ -41,7 +41,7 @@ class Document:
         return tree.token_at(self._places.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:
-        """Convert a problem of this document to an LSP diagnostic."""
+        """Convert a problem found in this document to an LSP diagnostic."""
         return types.Diagnostic(
             self.range(self.span_of(problem, tree)),
             problem.message,

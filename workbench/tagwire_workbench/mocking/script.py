@@ -31,7 +31,7 @@ _KINDS: Final = {
 
 
 def schema_text() -> bytes:
-    """Return the JSON Schema of scripts, which editors can use."""
+    """Return the JSON Schema of scripts. Editors can use it to check a script."""
     return (files("tagwire_workbench.mocking") / "script.schema.json").read_bytes()
 
 
@@ -151,7 +151,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse the path of a request value. If it is invalid, report an error at the rule's `steps`; return None."""
+        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule; return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

@@ -402,7 +402,7 @@ static inline void tw_discard(tw_writer *w)
     w->block = NULL;
 }
 
-/* Return what was written as a new bytes object. The writer can't be used afterwards. */
+/* Return the written bytes as a new bytes object. The writer can't be used afterwards. */
 static inline PyObject *tw_finish(tw_writer *w)
 {
     Py_ssize_t used = w->p - w->start;
