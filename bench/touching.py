@@ -17,7 +17,7 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for these attributes. Raises SystemExit for one name: attrgetter wouldn't return a tuple."""
+    """Return an attrgetter for at least two attributes. Raises SystemExit for fewer: it wouldn't return a tuple."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
     return attrgetter(*names)

@@ -1,6 +1,7 @@
 """Decode captured frames of real clients and brokers strictly, and encode them to equal bytes.
 
-Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md describes their origin.
+Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md lists where the frames
+come from.
 """
 
 import gzip

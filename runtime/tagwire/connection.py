@@ -58,7 +58,7 @@ class PeerConnectionError(UnusableConnectionError):
 
 
 class AnswerError(TagwireError):
-    """An error response. `errors` lists its error codes and their paths; `answer` is the whole response."""
+    """An error response. `errors` lists the error codes with their paths; `answer` is the whole response."""
 
     def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
         more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
@@ -270,7 +270,7 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        By default, the version is the highest one that can represent the whole request. With `check`, a response with
+        The default is the highest version that can represent the whole request. With `check`, a response with
         error codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
         `retry` seconds in total.
         """

@@ -1,7 +1,7 @@
 """Check that several threads can make a fresh process's first calls at once, without crashing, and get equal results.
 
-First calls create methods, plans, layouts, formats and modules. In an earlier version, each thread created its own and
-replaced those that another thread was using.
+First calls create methods, plans, layouts, formats and modules. Without care, each thread would create its own objects
+and replace objects that another thread is using.
 """
 
 import os

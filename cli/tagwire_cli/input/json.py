@@ -1,6 +1,6 @@
 """Read the JSON input of commands: one value, a sequence of values, or one value per line.
 
-The parser is stricter than Python's `json`, so that no data is lost: it rejects duplicate keys, NaN and infinities.
+The parser is stricter than Python's `json`: to avoid losing data, it rejects duplicate keys, NaN and infinities.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def json_of(text: str, line: int = 1) -> Any:
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values in a file, each with its number. White space separates them, as in `decode` output."""
+    """Yield ("frame N", value) for the Nth JSON value in a file. Values are separated as in `decode` output."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     end, number = _behind_blanks(text, 0), 0

@@ -96,7 +96,7 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
 
 
 class _Trial:
-    """A sample value, converted to both layouts and encoded with both."""
+    """A sample value, converted to the old and the new layout, and encoded with both layouts."""
 
     def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
         self.layouts: dict[Side, Layout] = {"old": old, "new": new}

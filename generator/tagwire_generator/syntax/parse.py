@@ -109,7 +109,7 @@ class Object(Node):
     trailing_comma: Node | None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a key; None if the key is absent or null. Both mean the same in specs."""
+        """Return the value of a key. Return None for an absent key and for null, which mean the same in specs."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
             return None

@@ -124,7 +124,7 @@ def _part(facts: dict[str, Any]) -> Part:
 
 
 def _below(name: str) -> str:
-    """Check a path in a manifest, and return it. Raises ValueError if it leads out of its base folder."""
+    """Check a path in a manifest, and return the path. Raises ValueError if it leads out of the base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         raise ValueError(f"{name!r} leads out of the folder")
     return name
@@ -139,7 +139,7 @@ def table_folder(topic: str, partition: int) -> str:
 def column_names(wanted: Iterable[str] | None) -> list[str]:
     """Check the requested column names and return them in the table's order; None requests all columns.
 
-    Raises PipelineError for an unknown column, or if there are none.
+    Raises PipelineError for an unknown column, or for an empty list.
     """
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:

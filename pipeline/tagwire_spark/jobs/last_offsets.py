@@ -119,7 +119,7 @@ def _counts(batch: Any, known: Survey) -> Any:
 
 
 def _grouped(log: int, batch: Any) -> Any:
-    """Return a batch with one row for each key in `batch`: the partition number, the key and its highest offset."""
+    """Return a batch with one row for each key in `batch`: partition number, key, and the key's highest offset."""
     table = pa.Table.from_batches([batch.select(["key", "offset"])])
     found = table.group_by("key", use_threads=False).aggregate([("offset", "max")]).combine_chunks()
     [keys], [offsets] = (found.column(name).chunks or [pa.array([], kind)] for name, kind in _GROUPED)

@@ -67,8 +67,7 @@ def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
     """Return the end offset of the batches that fit in `most` bytes, counted from the batch with offset `start`.
 
-    The result is at most `end`. At least one batch is included, even if it is larger. Raises LogError if the log
-    is damaged.
+    The result is at most `end`. At least one batch is included, whatever its size. Raises LogError for a damaged log.
     """
     reached = start
     for span in _spans(partition, start, format):

@@ -104,7 +104,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return the error to raise instead of `error` if the file is a capture; otherwise None."""
+    """If the file is a capture, return a clearer error to raise instead of `error`; otherwise, return None."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -192,7 +192,7 @@ class _Rows:
         self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert arrays from the engine to a Spark batch of the requested rows. Yield it unless it is empty."""
+        """Convert arrays from the engine to a Spark batch of the requested rows. Yield the batch unless it is empty."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -207,7 +207,7 @@ class _Rows:
         yield self._finished(made, places)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
-        """Yield a batch with one row for a damaged range: its position and error, and otherwise nulls."""
+        """Yield a batch with one row for a damaged range. Columns other than position and error are null."""
         places = RowSplits(self._places[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
         made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
@@ -226,7 +226,7 @@ class _Rows:
         return requested_batch(made, self._schema, places.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
-        """Return the index of each row's split; None if the task has only one split."""
+        """Return an array with the index of each row's split; None if the task has only one split."""
         if len(self._splits) == 1:
             return None
         files = batch.column("file")
@@ -307,7 +307,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Remember transactions that are open at the query's end offset, because their abort markers may follow it."""
+        """Remember the transactions that are open at the query's end offset. They may be aborted after that offset."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:

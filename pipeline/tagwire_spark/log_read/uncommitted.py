@@ -195,7 +195,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions and merge overlapping ones: the index and the log may list one with different offsets."""
+    """Sort transactions and merge overlapping ones: the index and the log may give one transaction other offsets."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -258,7 +258,7 @@ def _needed_headers(batch: Any) -> list[_Header]:
 
 
 def _reached(partition: Partition, key: tuple[str, str, bool]) -> _Reached | None:
-    """Return a partition's cached progress. None if there is none, or if the last batch that was read has changed."""
+    """Return a partition's cached progress; None if nothing is cached, or if the last batch read has since changed."""
     known = _REACHED.get(key)
     if known is None:
         return None

@@ -1,7 +1,7 @@
 """A checksum over records, to detect whether two writes of a micro-batch have the same content.
 
 The sum does not depend on the order, batches or offsets of the records. It covers each record's key, value and headers
-as format v2 encodes them: native code can then compute it while it encodes rows (`row_runs`).
+as encoded in format v2, so native code can compute the sum while it encodes rows (`row_runs`).
 """
 
 from collections.abc import Iterable

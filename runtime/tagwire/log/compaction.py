@@ -184,7 +184,7 @@ Judged = list[tuple[Record, str]]
 
 
 class Verdict(NamedTuple):
-    """The decision about one batch: the batch to write in its place, and the reasons."""
+    """The decision about one batch: which batch to write in its place, and why."""
 
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
@@ -296,7 +296,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the time until which the batch's tombstones and marker are kept; None if the format can't store it."""
+        """Return the batch's delete horizon, or the one to give it. Return None if the format has no delete horizons."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

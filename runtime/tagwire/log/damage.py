@@ -130,7 +130,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 
 
 def _whole(scan: Scan, position: int) -> RecordBatch | None:
-    """Return the batch at a position, or None if it or its records can't be read."""
+    """Return the batch at a position; None if the batch or one of its records can't be read."""
     try:
         batch = scan.batch(position)
         if batch.base_offset > batch.last_offset:
@@ -143,9 +143,9 @@ def _whole(scan: Scan, position: int) -> RecordBatch | None:
 
 
 def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
-    """Follow the adjacent batches with ascending offsets from `position`. Return where they break off.
+    """Follow adjacent batches with ascending offsets, starting with `batch`. Return the position where they break off.
 
-    Return None if they reach an offset above `last`, or the end of the file.
+    Return None if the batches reach an offset above `last`, or the end of the file.
     """
     while (position := position + batch.size) < len(scan.data):
         try:

@@ -37,7 +37,7 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A batch to write, with its codec, and the position and size of the source batches that it replaces."""
+    """A new batch with its codec, and the position, size and number of the source batches that it replaces."""
 
     position: int
     source_bytes: int
@@ -97,7 +97,7 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Ite
 class _Source:
     """The records of a source batch that are not yet in a new batch.
 
-    If native code can't copy them, they are read as objects. Raises LogError for records that can't be read.
+    Records that native code can't copy are read as objects. Raises LogError for records that can't be read.
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
@@ -218,7 +218,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # Batches of v0 and v1 have no offsets of their own: each message has its offset.
+        # In v0 and v1, only the messages have offsets, not the batch.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         # Keep the compression: only messages inside a wrapper still have the producer's timestamps.
@@ -299,7 +299,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """The losses of one field, such as `records[].headers[]`, for one reason: their number and the first of them."""
+    """How often a field, such as `records[].headers[]`, was lost for one reason, and the first lost value."""
 
     path: str
     reason: str

@@ -55,7 +55,7 @@ class StateMessage:
     def _is_changed(self) -> bool:
         """Return whether the output differs from the message's own JSON.
 
-        It does if sensitive values are hidden, or if a member of `ahead` has the same name as a field.
+        The output differs if sensitive values are hidden, or if a member of `ahead` has the same name as a field.
         """
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)

@@ -93,7 +93,7 @@ def constructor_of(cls: type[Struct]) -> Any:
 
 
 def _parameter_type(annotation: str) -> str:
-    """Convert an attribute's annotation to that of its constructor parameter: `Iterable` instead of `Array`."""
+    """Convert an attribute's annotation to the constructor parameter's annotation: `Array` becomes `Iterable`."""
     is_optional = annotation.startswith("ArrayOrNone[")
     _, bracket, element = annotation.partition("[")
     is_array = is_optional or annotation.startswith("Array[")

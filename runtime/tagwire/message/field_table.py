@@ -282,7 +282,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Builds the layout of one message version. Caches the layouts of its structs by class and version."""
+    """Builds the layout of one message version. Caches the layouts of structs by class and version."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message

@@ -82,7 +82,7 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Pickle a member by its key, so that members with unknown keys can be pickled, too."""
+        """Pickle a member by its key. Members with unknown keys can then be pickled as well."""
         return type(self).of, (int(self),)
 
     @classmethod

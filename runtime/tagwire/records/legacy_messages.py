@@ -100,7 +100,7 @@ class Messages:
         limits: Limits,
         deviated: Callable[[DecodeError], object] | None = None,
     ) -> None:
-        """`deviated` is called with each error that a lenient reader tolerates. It is None if the reader is strict."""
+        """`deviated` is called with each error that a lenient reader tolerates; None makes the reader strict."""
         self.format = format
         self.header = header
         self.offset = offset

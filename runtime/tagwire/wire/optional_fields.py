@@ -67,7 +67,7 @@ class OptionalFieldsBuffer:
     ) -> None:
         """Append a buffer with the `known` fields, which are in tag order, and the unknown fields.
 
-        `known_tags` are all tags that this version defines. An unknown field with one of them raises UnwritableValue.
+        `known_tags` are all tags that this version defines. Raises UnwritableValue if an unknown field has a known tag.
         """
         fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
         for tag, data in fields:

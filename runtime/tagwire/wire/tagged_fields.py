@@ -61,7 +61,7 @@ def put_tags(
 ) -> None:
     """Append a section with the `known` fields, which are in tag order, and the unknown fields.
 
-    `known_tags` are all tags that this version defines. An unknown field with one of them raises UnwritableValue.
+    `known_tags` are all tags that this version defines. Raises UnwritableValue if an unknown field has a known tag.
     """
     fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, UVARINT_MAX)
     put_uvarint(out, len(fields))

@@ -190,7 +190,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return a log's URL and an uncommitted write to it. With `overwrite`, its files replace existing ones."""
+    """Return a log's URL, and an uncommitted write to the log: an append or, with `overwrite`, an overwrite."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)

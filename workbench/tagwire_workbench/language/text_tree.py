@@ -33,7 +33,7 @@ Role = Literal["key", "value", "comma", "nothing"]
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A JSON value. Its end is after the closing bracket or, without one, at the end of the source."""
+    """A JSON value. Without its closing bracket, an object or array extends to the end of the source."""
 
     kind: Kind
     start: int
@@ -98,7 +98,7 @@ class Slot(NamedTuple):
 
 
 class TextTree:
-    """The tree of a spec's source. `root` is the first object in it; an empty object if there is none."""
+    """The tree of a spec's source. `root` is the source's first object or, if there is none, an empty object."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -117,7 +117,7 @@ typedef struct {
     int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes, and its size in bytes */
 } tw_batches;
 
-/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may
+/* Return whether tw_take_magic2 can read a record struct, because it has the layout of magic 2. Its attributes byte may
  * have named bits, and may be missing in some batches. */
 int tw_is_magic2(const tw_struct *s);
 
