@@ -224,7 +224,7 @@ def do_unit(
 ) -> dict[str, Any]:
     """Do a unit of work on a worker, and write its files to the job's folder.
 
-    Raises LogError, CompactionError, LogPathError, PipelineError.
+    Raises LogError, CompactionError, LogPathError or PipelineError if the work fails.
     """
     return _WORK[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 

@@ -122,7 +122,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of an indexed batch at or before `offset` (None: of the last indexed batch), or 0."""
+    """Return the position of an indexed batch at or before `offset`; 0 if none is indexed. None means the log's end."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

@@ -66,11 +66,10 @@ class Node:
 
     @property
     def value(self) -> Any:
-        """The decoded value of a field; None for null.
+        """The decoded value of a field, or None for null.
 
-        The value of an array is its element count; of a tagged field's entry, its size in bytes; of a struct, True.
-
-        After `open_records`, the value of a records field is the number of its batches.
+        An array's value is its element count, a tagged field entry's value is its size in bytes, and a struct's value
+        is True. After `open_records`, the value of a records field is the number of its batches.
         """
         if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number

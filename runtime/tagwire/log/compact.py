@@ -51,8 +51,8 @@ def compact_partition(
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
     `tell` is called with the number of bytes read since its last call. The total can be up to three times the size of
-    the segments, because there are three passes. Raises LogError, CompactionError; LogPathError if the folder exists or
-    can't be written.
+    the segments, because there are three passes. Raises LogPathError if the folder exists or can't be written, LogError
+    for a damaged log, and CompactionError if the options don't allow it to be compacted.
     """
 
     def compacted(found: Partition) -> CompactReport:

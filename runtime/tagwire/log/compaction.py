@@ -296,7 +296,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Return the batch's delete horizon, or the one to give it. Return None if the format has no delete horizons."""
+        """Return the batch's delete horizon, or a new one if it has none; None if the format has no delete horizons."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms

@@ -88,7 +88,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # chains of batches that begin before this position break off here
+    refuted = position  # a chain of batches that begins before this position breaks off here
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

@@ -23,11 +23,11 @@ def cost(schema: Schema, hex: str) -> float:
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
         (INTEGER, "ffff", 3),
-        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4: the UUID's other bits are random
-        (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # more than eight different bytes
-        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # only five different bytes, most of them zero
-        (UUID, "0102030405060708" * 2, 128 + 24),  # eight different bytes
-        (UUID, "0001020304050607080000000000" + "0000", 100),  # nine different bytes
+        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # a UUID of version 4 is assumed to be random
+        (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # looks random: more than eight different bytes
+        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # does not look random: only five different bytes
+        (UUID, "0102030405060708" * 2, 128 + 24),  # does not look random: only eight different bytes
+        (UUID, "0001020304050607080000000000" + "0000", 100),  # looks random: nine different bytes
         (UUID, "00" * 16, 2),
     ],
 )

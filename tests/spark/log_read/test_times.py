@@ -76,7 +76,7 @@ def test_records_in_any_order_of_time(tmp_path: Path, seed: int, mode: str) -> N
 
 @pytest.mark.parametrize("wrong", [
     lambda path: path.write_bytes(path.with_name(f"{0:020}.timeindex").read_bytes()),  # another segment's index
-    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the last offset, with a time that is too early
+    lambda path: path.write_bytes(pack(">qi", START + 10, 99)),  # the last offset, with a timestamp that is too low
     lambda path: path.write_bytes(pack(">qi", START + 10, 5000)),
     lambda path: path.write_bytes(b"\xff" * 36),
     lambda path: path.write_bytes(bytes(36)),

@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count the value if it isn't the default, and add it to `values`. With too many values, set `values` to None."""
+        """Add a value to `values`, or set that to None if there are too many. Count values other than the default."""
         self.used += not same(value, self.default)
         if self.values is None:
             return

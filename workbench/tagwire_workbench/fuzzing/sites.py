@@ -200,7 +200,7 @@ def value_bytes(type: Type, value: object) -> bytes:
 
 
 def length_bytes(code: LengthCode, size: int) -> bytes:
-    """Encode a length or count; -1 is null."""
+    """Encode a length or count. -1 stands for null."""
     out = bytearray()
     LayoutWriter(_NO_LAYOUT, bytearray).length(code, size, out)
     return bytes(out)

@@ -43,7 +43,7 @@ typedef struct {
     int64_t mask;
     uint8_t how;
     Py_ssize_t slot;      /* slot of the attribute to test: is it None or empty? */
-    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute that is the bit's value; if it is None, test `slot` */
+    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute with the bit's value; if it is None, test `slot` */
 } tw_follow;
 
 struct tw_framing {
