@@ -142,7 +142,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The error or wrong value that one side reads from the other side's bytes."""
+    """The error or wrong value that results when one side decodes the other side's bytes."""
 
     reader: Side
     data: bytes

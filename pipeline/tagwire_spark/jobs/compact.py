@@ -213,7 +213,7 @@ class _Job:
 
 
 # The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
-# A `summaries` unit makes a summary of a segment's batch headers, for the driver.
+# A `summaries` unit summarizes a segment's batch headers for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.
 # A `partition` unit compacts a whole partition.

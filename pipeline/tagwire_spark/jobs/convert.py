@@ -104,7 +104,7 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
 
 
 class _Done(NamedTuple):
-    """The result of converting a segment: a short JSON list, because the driver keeps a result for every segment."""
+    """The result of converting a segment. It must be small, because the driver keeps a result for every segment."""
 
     attempt: str
     counts: list[int]

@@ -195,7 +195,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions and merge overlapping ones: the index and the log may give one transaction other offsets."""
+    """Sort transactions and merge overlapping ones. The index and the log may disagree on a transaction's offsets."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:

@@ -158,7 +158,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """Return (rules, errors): a rule for each index file of a segment; (path, error) for each that can't be read."""
+    """Return (rules, errors): a rule for each index file of a segment, and (path, error) for each unreadable file."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (

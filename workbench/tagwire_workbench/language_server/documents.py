@@ -64,5 +64,5 @@ def uri_of(path: Path) -> str:
 
 
 def encoding_named(name: str) -> Encoding:
-    """Return the encoding that editor and server agreed on, given its protocol name."""
+    """Return the position encoding with this LSP name; UTF-16, which is LSP's default, if the name is unknown."""
     return next((each for each in get_args(Encoding) if each == name), "utf-16")

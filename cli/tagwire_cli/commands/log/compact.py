@@ -154,7 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in the paths, yielding reports, and copy the broker's checkpoints and properties."""
+    """Compact the partitions in the paths, and yield a report for each partition. Also copy the broker's own files."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 

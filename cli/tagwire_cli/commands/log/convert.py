@@ -114,7 +114,7 @@ def print_conversion(reports: "Iterable[ConvertReport]", skipped: Skipped | None
 def _converted(
     paths: "Iterable[Path]", output: Path, conversion: "Conversion", *, resumes: bool
 ) -> "Iterator[ConvertReport]":
-    """Convert the partitions in the paths, yielding reports, and copy the broker's checkpoints and properties."""
+    """Convert the partitions in the paths, and yield a report for each segment. Also copy the broker's own files."""
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []

@@ -146,7 +146,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # a released array marks the end of an Arrow stream; `export` overwrites it
+    out.release = NULL  # marks the end of the stream, unless `export` writes an array to `out`
     try:
         array = next(pull.arrays, None)
         if array is not None:
