@@ -1,7 +1,6 @@
 """Decode captured frames of real clients and brokers strictly, and encode them to equal bytes.
 
-Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md lists where the frames
-come from.
+Frames that their senders encoded incorrectly must be rejected. tests/data/captures/README.md lists the sources.
 """
 
 import gzip

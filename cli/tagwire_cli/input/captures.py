@@ -92,7 +92,7 @@ def digest(frame: "CapturedFrame") -> str:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """Read `sender_faults.json`: a dict from a frame's hash to the reason why it is invalid. Empty without the file."""
+    """Return a dict from frame hashes to the reasons in `sender_faults.json`; {} if there is no such file."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())

@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # otherwise, errors at its end would name the next line
+    text = _decoded(line, f"line {number}, ").rstrip()  # else an error at the end of the line would name the next
     return json_of(text, number)
 
 

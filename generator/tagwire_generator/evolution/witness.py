@@ -58,7 +58,7 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Return a sample value that one layout encodes and the other can't decode correctly; None if there is none.
+    """Return a Proof with a value that one layout encodes and the other can't decode correctly; None if none is found.
 
     `steps` is the path to the difference between the layouts. Both layouts are of one version. `steps` may come from
     another version, because only its field names are used.

@@ -7,7 +7,7 @@ duplicate or add a line without adjusting the others, and so make bytes that no 
 A line has, from the left:
 
     an offset       digits left of the column `bytes`; may be wrong or missing
-    bytes           00 0c, 000c, or "text" in UTF-8, separated by single spaces; *N after one repeats it N times
+    bytes           00 0c, 000c, or "text" in UTF-8, separated by single spaces, each optionally with *N (N times)
     anything        after two spaces: path, type and value
 
 Empty lines, comments (#), errors (!) and decompressed bytes (+) are ignored. The title line determines the column of

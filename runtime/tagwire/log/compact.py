@@ -52,7 +52,7 @@ def compact_partition(
 
     `tell` is called with the number of bytes read since its last call. The total can be up to three times the size of
     the segments, because there are three passes. Raises LogPathError if the folder exists or can't be written, LogError
-    for a damaged log, and CompactionError if the options don't allow it to be compacted.
+    for a damaged log, and CompactionError if the log can't be compacted with these options.
     """
 
     def compacted(found: Partition) -> CompactReport:

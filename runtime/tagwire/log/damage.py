@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A range of bytes that contains no whole batch, and the reason. It ends at the next batch, or with the file."""
+    """A range of bytes without a whole batch, and the reason. The range ends at the next batch, or with the file."""
 
     position: int
     end: int

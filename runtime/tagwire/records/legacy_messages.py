@@ -171,7 +171,7 @@ class Messages:
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Read the message that the native engine rejected with the interpreter, which raises the exact error."""
+        """Let the interpreter read the message that the native engine rejected, and raise the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(

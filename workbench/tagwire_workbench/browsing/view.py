@@ -16,7 +16,7 @@ _CHEAP: Final = 256
 
 
 class View:
-    """The entries of a listing that match all filter terms. Raises FilterError for an invalid value."""
+    """The entries of a listing that match all filter terms. Raises FilterError for a term with an invalid value."""
 
     def __init__(self, listing: Listing, terms: Sequence[Term] = (), text: str = "") -> None:
         self.listing = listing

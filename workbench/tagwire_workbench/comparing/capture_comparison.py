@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Add a value to `values`, or set that to None if there are too many. Count values other than the default."""
+        """Add a value to `values`, which becomes None if there are too many. Count values other than the default."""
         self.used += not same(value, self.default)
         if self.values is None:
             return

@@ -257,7 +257,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other side after its remaining bytes were sent."""
+        """Close the other side once its remaining bytes have been sent."""
         self.is_gone = True
         self._end()
         self._link.close()
@@ -268,7 +268,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side. Reading starts again once `resume` was called for every `why` given here."""
+        """Stop reading from this side. Reading resumes once `resume` has been called for every `why` given here."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

@@ -251,7 +251,7 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Return whether objects store a field's value: not if the value is a constant or derived from other fields."""
+    """Return whether objects store a field's value. Constants, and values derived from other fields, aren't stored."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
