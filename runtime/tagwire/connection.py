@@ -270,7 +270,7 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        The default is the highest version that can represent the whole request. With `check`, a response with error
+        The default version is the highest that can represent the request. With `check`, a response with error
         codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
         `retry` seconds in total.
         """

@@ -80,7 +80,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Return a copy with changes. It is not validated again, because the original is valid in all of its versions."""
+    """Return a copy with changes. The copy isn't validated, because the original is valid in all of its versions."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)

@@ -76,7 +76,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
     """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
 
-    Also returns a dict from the numbers of these rows to a Misfit.
+    Also returns a dict that maps the number of each such row to its Misfit.
     """
     try:
         return converted(array, type), {}

@@ -100,7 +100,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values of one message type and version. `places` are the values' row numbers, which errors name."""
+    """Encode values of one message type and version. `places` has the values' row numbers, for error messages."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:

@@ -63,7 +63,7 @@ def compact_partition(
 
 
 def bounds_of(compaction: Compaction) -> Bounds:
-    """Return the subset of the options that `tagwire.log.batch_summary.survey` needs."""
+    """Return the subset of the compaction options that `tagwire.log.batch_summary.survey` needs."""
     return Bounds(*(getattr(compaction, name) for name in Bounds._fields))
 
 

@@ -214,7 +214,7 @@ class Judge:
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Begin a segment. Without delete horizons, its tombstones are kept if it was modified recently enough."""
+        """Begin a segment. In formats without delete horizons, a recently modified segment keeps its tombstones."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:

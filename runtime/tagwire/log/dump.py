@@ -66,7 +66,7 @@ Keep = Callable[[Record], bool]
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:
     """Yield a JSON line per record, in chunks of several lines. Raises DecodeError for invalid records.
 
-    `more` returns additional JSON members for a record. `keep` returns whether to write a record; by default, all are.
+    `more` returns additional JSON members for a record. `keep` returns whether to write a record; None means all.
     """
     header = _header(file, batch)
     done: int | None = 0
