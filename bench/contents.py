@@ -189,5 +189,5 @@ def offset_commit() -> OffsetCommit:
 
 
 def heartbeat() -> Heartbeat:
-    """Return a HeartbeatResponse, the smallest response. Its time is mostly the overhead of a call."""
+    """Return a HeartbeatResponse. It is the smallest response, so its benchmark mostly measures call overhead."""
     return Heartbeat(0, 0)

@@ -30,7 +30,7 @@ SPECS = Path(__file__).with_name("data") / "shop"
 
 # First line of V0: id, at (2023-11-14T22:13:20.123Z), state (DONE), total (19.99 in two bytes, level, tag section).
 # Its payment is a marker and one tagged field: tag 1, six bytes (marker, 0.05 in two bytes, level, tag section).
-# Other lines: the count 2, two structs (sku, no, levels, a grid of floats, tag section), and the message's tag section.
+# The other lines are the count 2, two structs (sku, no, levels, grid of floats, tag section), and a last tag section.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03
@@ -38,7 +38,7 @@ V0 = """
       65666768 0000000000000003 01  01  00
     00
 """
-# Version 1 adds a currency to each Money, and to each line a price (null is ff) and rows of marks.
+# Version 1 adds a currency to each Money. It also adds a price (null is ff) and rows of marks to each line.
 V1 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 04 455552 00  01 01 01 0a 01 03 0005 00 04 455552 00
     03

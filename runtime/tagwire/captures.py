@@ -280,8 +280,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    Raises CaptureError for an invalid line. With `keeps_damaged`, it becomes a frame with a `gap` instead, but only
-    after a line that begins with `{`: a file that begins otherwise probably isn't JSON.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap` instead,
+    unless no line so far begins with `{`: such a file probably isn't JSON.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

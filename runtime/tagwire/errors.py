@@ -43,8 +43,8 @@ class SchemaError(TagwireError):
 class SpecError(TagwireError):
     """Raised if a message spec breaks a rule.
 
-    `file`, `line` and `column` (both from 1) give the location, `rule` is the rule's id (`tagwire rule ID` explains
-    it). `problems` lists all problems that were found; the other attributes describe the first one.
+    `file`, `line` and `column` give the position; lines and columns count from 1. `rule` is the rule's ID, which
+    `tagwire rule ID` explains. `problems` lists all problems that were found; the other attributes describe the first.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array to fill. Each element takes `size` bytes on the wire and about `memory` bytes when decoded."""
+    """An array that an attacker may fill. An element takes `size` encoded bytes, and about `memory` bytes decoded."""
 
     cls: type[tagwire.Message]
     version: int

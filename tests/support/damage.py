@@ -85,7 +85,7 @@ def _of_the_draft() -> Iterator[Sample]:
 
 
 def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
-    """Damage bytes at one to three random positions: the sample's own bytes, or `before` (already damaged bytes)."""
+    """Return a copy of `before` (default: the sample's bytes) with damage at one to three random positions."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
@@ -137,7 +137,7 @@ def _long_varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _off_by_one(data: bytearray, at: int, random: Random) -> None:
-    """Add 1 or 2 to a number, or subtract it. The number may be a length, count or tag."""
+    """Add or subtract 1 or 2. The changed number may be a length, count or tag."""
     width = random.choice((1, 1, 2, 4))
     number = int.from_bytes(data[at : at + width], "big") + random.choice((-2, -1, 1, 2))
     data[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, "big")

@@ -150,7 +150,7 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
 
 
 def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) -> bytes:
-    """Encode a length or count (-1 for null) and the data. A field may have no compact length in some versions."""
+    """Encode a length or count (-1 for null) and the data. The length is compact in the field's flexible versions."""
     if context.flexible and within(context.version, field.get("flexibleVersions", "0+")):
         return unsigned(length + 1) + data
     return struct.pack(">h" if kind == "string" else ">i", length) + data
@@ -202,9 +202,9 @@ def default_of(field: Spec) -> Any:
 
 
 def full_value(spec: Spec, version: int) -> Value:
-    """Return a value with every field of the version set, none of them to its default.
+    """Return a value in which every field of the version has a value other than its default.
 
-    All values except booleans are distinct: numbers count up from a pattern that shows their width (int8s wrap after
+    All values except booleans are distinct. Numbers count up from a pattern that shows their width (int8s wrap after
     126). Arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))

@@ -118,7 +118,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """Return the breaking changes to released versions that no exception excuses."""
+    """Return the breaking changes to released versions that the project's settings don't exempt."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

@@ -65,9 +65,9 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return a function that explains one unit, and the arguments that are left for FILE. Raises click.UsageError.
+    """Return (function that explains one unit, remaining command-line words for FILE). Raises click.UsageError.
 
-    For batches, the function is None, because the end of a batch is known only after reading it.
+    The function is None for record batches, because input can't be split into batches without reading them.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
@@ -103,7 +103,7 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs of detected kinds. Return whether there may be many units, and an iterator that explains each.
+    """Explain inputs whose kinds were detected. Return the same as `explain_units`, for the units of all inputs.
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """

@@ -21,7 +21,7 @@ class Baseline:
 
     @classmethod
     def of(cls, texts: SpecSources) -> "Baseline":
-        """Return a baseline from specs without a history."""
+        """Return a baseline of specs that have no release history."""
         return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":

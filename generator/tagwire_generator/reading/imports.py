@@ -280,7 +280,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that a spec uses directly or through other shared structs, and the versions it uses."""
+    """The shared structs that a spec uses directly or through other shared structs, and the used versions of each."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading

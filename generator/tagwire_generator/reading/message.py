@@ -78,7 +78,7 @@ _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
-    """Read a message. Returns None if it has errors, which are reported."""
+    """Read a message. If it has errors, report them to `reading` and return None."""
     part = Part(node)
     is_gone = _is_gone(node)
     keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
@@ -162,7 +162,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             # A closed range that ends at the last version, or after it, counts as open.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # Report a closed range only once, for the message. Fields are read as if the range were open.
+            # Report a closed range only for the message. Its fields are then read as if the range were open.
             reading.message_wounds.add("versionsWithOptional")
 
 
@@ -212,6 +212,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # no error was reported, so report what `report_violation` skipped
+        for violation in violations:  # `report_violation` skipped all of them, so report them here
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

@@ -191,7 +191,7 @@ class DataViews:
     def attribute_type(self, field: FieldSpec) -> str:
         """Return the type annotation of an attribute."""
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # for type checkers, deprecated fields are properties
+        if field.type.is_array and field.deprecated is None:  # deprecated fields are declared as properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")

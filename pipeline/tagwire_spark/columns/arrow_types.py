@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether a column of this type must be cast for Spark, because Spark's type has other bytes."""
+    """Return whether a column must be cast for Spark, because Spark's type stores the values as different bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

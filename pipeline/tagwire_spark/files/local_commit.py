@@ -96,7 +96,7 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing. When a job is over, its folder is gone, so a late attempt can't write anything."""
+        """Do nothing: a job's folder is removed when the job ends, so late attempts can't write anything."""
 
     def remove(self, job: Job) -> None:
         shutil.rmtree(job.folder, ignore_errors=True)
@@ -127,7 +127,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of the staged file itself, and flush the file to disk after the block."""
+        """Yield the path of a staged file, to be modified in place. After the block, flush the file to disk."""
         yield self.path / name
         on_disk(self.path / name)
 
@@ -262,7 +262,7 @@ class LocalFolder(CommitFolder):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Remove the renamed folder of a commit that another process has undone, and return the error to raise."""
+        """Remove the staging folder of this commit, which another process has undone. Return the error to raise."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root} can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)

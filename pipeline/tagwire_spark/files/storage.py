@@ -374,7 +374,7 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files that paths and patterns match, also inside folders, each with its state from the listing.
+    """Return the files at the given paths and patterns, and in folders there, each with its state from the listing.
 
     Hidden files are left out. A local file has no state (None). Raises PipelineError if a path matches nothing.
     """

@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # Stop only after a second batch beyond the end: no checksum covers the offset of the first.
+                # No checksum covers offsets, so the first offset beyond the end may be wrong. Stop at the second.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -110,7 +110,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     """Raise PipelineError if offsets are missing between the end of this segment and the start of the next.
 
     `position` and `reached` are the position and the offset after the split's last batch. Missing offsets are normal in
-    a compacted log, and in one that `kafka_log` wrote.
+    compacted logs, and in logs written by `kafka_log`.
     """
     end = min(split.next_base, split.end_offset)
     lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end

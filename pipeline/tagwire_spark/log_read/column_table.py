@@ -126,7 +126,7 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return, for each record, the names that KIP-82 assigns to its numeric header keys; null without headers."""
+    """Return, for each record, the names that KIP-82 assigns to its numeric header keys; null if it has none."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)

@@ -132,7 +132,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job of a micro-batch. All tasks and all runs of the micro-batch share this job."""
+        """Return the job of a micro-batch. All tasks share this job, even if Spark repeats the micro-batch."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 

@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of a log before a write in the format `written`; None without a log. Raises PipelineError."""
+    """Return the end of a log before a write in the format `written`; None if it is empty. Raises PipelineError."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None

@@ -76,7 +76,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
 
 
 def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
-    """Return whether a response may answer a request: if the capture stores the response's API, it must match."""
+    """Return whether a response may answer a request. If the capture stores the response's API, the APIs must match."""
     return response.api is None or response.api == _api(Exchange(request, None))
 
 
@@ -86,7 +86,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the exchange's row, without the column `file`. `place`, the frame's position in the file, is for errors.
+    """Return the exchange's row, without the column `file`. Only error messages use its `place`, the frame's position.
 
     `body` is the form in which message bodies are returned: json, bytes or none.
     """

@@ -90,7 +90,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float: any value costs its full size, because all count as equally likely
+    return 8.0 * node.header_length  # a float costs its full size, because all floats count as equally likely
 
 
 def _error_code(value: int, name_of: NameOf) -> float:
@@ -135,7 +135,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. The last one may be truncated, as in responses."""
+    """Return whether checksums prove that these are record batches. As in a FetchResponse, the last may be truncated."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

@@ -75,7 +75,7 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
     lines = [f"{each.topic} {each.partition} {offset}" for each, offset in offsets.items()]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     draft.write_bytes("".join(f"{line}\n" for line in (_VERSION, len(lines), *lines)).encode())
-    draft.replace(path)  # `replace` is atomic, so that no reader sees a partly written file
+    draft.replace(path)  # `replace` is atomic, so readers never see a partly written file
 
 
 def read_properties(path: Path) -> dict[str, str]:
@@ -98,7 +98,7 @@ def _unescaped(text: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file such as `quorum-state`. Raises LogError if the file has none."""
+    """Return the JSON object in a file such as `quorum-state`. Raises LogError if the file isn't a JSON object."""
     data = read_file(path, _RULE, _MOST_BYTES)
     try:
         found = json.loads(data)

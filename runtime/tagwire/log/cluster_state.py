@@ -1,7 +1,7 @@
 """Compute the state of a KRaft cluster from its metadata log: topics, brokers, configurations, ACLs and so on.
 
 A record sets, removes or changes an entry of the state (see `_KEYS`, `_REMOVALS` and `_CHANGES`). The records of a
-transaction are held back until it ends, because an AbortTransactionRecord discards them.
+transaction are applied only when it ends, because an AbortTransactionRecord may still discard them.
 Source: KIP-631, KIP-866, KIP-868.
 """
 
@@ -20,7 +20,7 @@ _FENCING: Final = {-1: False, 1: True}
 
 
 class ClusterState:
-    """The state of a cluster. Add all entries of the snapshot, if there is one, and then all entries of the log."""
+    """The state of a cluster. First `add` all entries of the snapshot (if there is one), then all entries of the log."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}

@@ -83,12 +83,12 @@ class Measure:
 
     @property
     def saved_unpacked(self) -> int:
-        """Bytes saved before compression."""
+        """The number of bytes that the conversion saves if nothing is compressed."""
         return self.unpacked_before - self.unpacked_after
 
     @property
     def saved_packed(self) -> int:
-        """Bytes saved after compression with the same codec."""
+        """The number of bytes that the conversion saves if batches are compressed with the same codec."""
         return self.packed_before - self.packed_after
 
     @property

@@ -143,7 +143,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # `__init__` exists if another thread has just set it, or if a handwritten one calls `super().__init__`.
+        # `__init__` exists if another thread has just set it, or if it is handwritten and calls `super().__init__`.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]

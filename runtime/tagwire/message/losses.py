@@ -66,8 +66,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that can represent all of `message` (`NONE` if none can); for a class, all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # These versions normally form one range, because fields, nullability and flexibility have version ranges.
-    # Only a null default in a field that is not nullable can cause two ranges. If so, use the higher one.
+    # Versions without losses normally form one range, because fields exist and are nullable in version ranges.
+    # If a field that isn't nullable has the default null, there may be two ranges. Then return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -161,7 +161,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Calls nest, and the innermost one catches the exception, so `value` is exactly the rejected value.
+            # The innermost of the nested calls catches the exception, so its `value` is the rejected value.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

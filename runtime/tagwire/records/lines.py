@@ -1,7 +1,7 @@
 """Format a batch's records as JSON lines, in native code and without an object for each record.
 
-For records that native code rejects, and for formats whose records have other fields than in magic 2,
-`tagwire.log.dump` makes the same lines from record objects.
+If native code rejects a record, or if a format's records have other fields than magic 2 records, `tagwire.log.dump`
+makes the same lines from record objects.
 """
 
 from collections.abc import Callable, Generator

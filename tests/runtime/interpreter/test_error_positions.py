@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Decode every prefix with a low limit. The limit `bytes` is not set: it is checked before decoding begins."""
+    """Decode every prefix with each limit set low, except `bytes`, which is checked before decoding begins."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(

@@ -63,7 +63,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether the changed batch can be read, with offsets between those of its neighbors."""
+    """Return whether batch `number` is readable after a change, with offsets between those of its neighbors."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -125,7 +125,7 @@ def test_bytes_in_between_are_skipped(damaged: Damaged) -> None:
 
 
 def test_value_that_contains_a_batch(damaged: Damaged) -> None:
-    """A damaged batch's value may contain a valid batch whose offsets fit the log, as in logs that store captures."""
+    """Check that a valid batch inside a damaged batch's value is not saved, even if its offsets fit the log."""
     inner = build([Record(15, 300, b"inner", b"x")], "v2").encode()
     outer = build([Record(12, 300, b"k", inner)], "v2").encode()
     begin, end = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (11, 20))

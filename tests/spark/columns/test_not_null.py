@@ -58,7 +58,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_null_messages(spark: "SparkSession") -> None:
-    """Check that a null message gives null fields, even those that are never null in a message."""
+    """Check that all fields of a null message are null, even fields that can't be null in a message."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for made in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),

@@ -164,7 +164,7 @@ def test_damage_is_reported_after_earlier_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["v1", "v2"])
 def test_timestamps_out_of_range(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, format: str) -> None:
-    """Check that timestamps beyond Spark's range become null, such as nanoseconds written instead of milliseconds."""
+    """Check that timestamps beyond Spark's range become null, for example if a writer stored nanoseconds."""
     most = 0x7FFFFFFFFFFFFFFF // 1000
     times = [TIME * 1_000_000, TIME, most, most + 1, -most, -most - 1]
     builder = BatchBuilder(format)

@@ -66,7 +66,7 @@ def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -
 
 
 def test_segment_removed_during_a_read(tmp_path: Path) -> None:
-    """Check that removing a segment counts as retention only if the log then begins later."""
+    """Check that a segment removed during a read counts as expired only if the rest of the log begins after it."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
@@ -91,7 +91,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
 ) -> None:
-    """Check that a segment renamed for deletion after it was listed is data loss only if it was unread."""
+    """Check that renaming a listed segment for deletion is data loss only if the stream has not yet read the segment."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -154,7 +154,7 @@ def test_failed_read_is_not_taken_for_a_deletion(
 def test_file_whose_status_is_unknown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, step: str, name: str
 ) -> None:
-    """If `stat` fails, reading must fail, although some methods of Path ignore the error. Only indexes are optional."""
+    """Check that reading fails if `stat` fails for a segment. Some methods of Path would ignore the error."""
     for base in (0, 5):
         segment(tmp_path / "t-0", base, batch(base, 2), batch(base + 2, 3))
     query = log_query({"path": str(tmp_path / "t-0"), "maxSplitBytes": "100"})
@@ -226,7 +226,7 @@ def in_three_segments(root: Path) -> Path:
 @pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": 1}, {"maxOffsetsPerTrigger": 3}])
 @pytest.mark.parametrize("start", [0, 5, 7, 10])
 def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
-    """Check that a missing segment is data loss from any start offset, because a restarted query knows only offsets."""
+    """Check that a missing middle segment is data loss from any start offset up to the gap."""
     in_three_segments(tmp_path).unlink()
     begin = {"t": {"0": start}}
     with pytest.raises(

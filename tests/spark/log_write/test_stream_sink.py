@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_repeated_batches(tmp_path: Path, run: Any) -> None:
-    """Check that repeating the last batch or an older one changes nothing, with the same, other or no rows."""
+    """Check that repeating a committed micro-batch changes nothing, even if its rows differ or are missing."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
@@ -69,7 +69,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
         run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
     run(tmp_path, "q", 2, rows())
-    run(tmp_path, "q", 2, rows(5))  # batch 2 was committed without rows, so this adds none
+    run(tmp_path, "q", 2, rows(5))  # batch 2 is already committed (without rows), so these rows are ignored
     run(tmp_path, "other", 0, rows(4))
     job(tmp_path, rows(5))  # a batch write doesn't change the batch numbers of queries
     run(tmp_path, "q", 2, rows(6))
@@ -78,7 +78,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
 
 
 def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that other rows with a used batch number are rejected, because ignoring them would lose them."""
+    """Check that writing different rows under a used batch number is an error. Ignoring the rows would lose them."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
     def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
@@ -102,7 +102,7 @@ class Stop(BaseException):
 
 
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop the stream before each step of a commit. The repeated batch must be written once, and the next as usual."""
+    """Stop a commit before each of its steps. The repeated batch must be written once, and then the next as usual."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))
@@ -135,7 +135,7 @@ def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that late attempts write nothing, whether of the last committed micro-batch or an earlier one."""
+    """Check that late attempts at a committed micro-batch write nothing, even if a later micro-batch is committed."""
     run(tmp_path, "q", 0, rows(0))
     run(tmp_path, "q", 1, rows(1))
     writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)

@@ -41,9 +41,9 @@ def first_flexible(spec: Spec) -> int:
 def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
     """Return the spec with only the versions before `below`; None if no version is left.
 
-    By default, `below` is the first flexible version. It may be lower, because a request and its response must be cut
-    at the same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
-    extended into the removed versions becomes open-ended; a range that ended earlier is kept. A spec of the draft
+    By default, `below` is the first flexible version. Pass a lower version to cut a request and its response at the
+    same version. Fields, structs and headers that exist only in the removed versions are removed. A range that
+    extended into the removed versions becomes open-ended; a range that ended earlier is kept. A spec in the draft
     dialect is returned unchanged.
     """
     if is_draft(spec):
@@ -189,7 +189,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Apply `change` to each field and common struct, at every level. If it returns None, drop the field or struct."""
+    """Apply `change` to each field and common struct, at every level. If `change` returns None, drop it."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

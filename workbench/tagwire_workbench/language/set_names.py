@@ -1,6 +1,7 @@
-"""Find and rename what the specs of a set share: structs, and registers, which name numbers such as error codes.
+"""Find and rename the shared structs and the registers (tables of named numbers, such as error codes) of a spec set.
 
-One spec declares such a name as its own name. Other specs may import the struct, or use the register as an `enum`.
+A shared struct or register is declared by the spec with the same name. Other specs import the struct, or use the
+register as an `enum`.
 """
 
 import json

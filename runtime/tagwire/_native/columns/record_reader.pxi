@@ -106,7 +106,7 @@ cdef class RecordColumns:
         self.b.position = position
         self.unpacked = None
         if last_offset is not None:
-            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))  # clamped to int64
+            self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))
 
     # ------------------------------------------------------------ rows
 

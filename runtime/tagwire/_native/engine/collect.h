@@ -116,8 +116,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. Two marks let splice.h skip the row: the byte position where it ends, and
- * the index of the first mark that follows its own marks. */
+/* Read an array element that becomes a row. Two of the row's marks let splice.h skip the row: the byte position where
+ * the row ends, and the index of the first mark of the next row or field. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;

@@ -10,7 +10,7 @@ attributes. Callers pass the numbers that elements need from the enclosing struc
 cdef class Elements:
     """A plan for array elements. `layout` describes one element. Raises NotNative if C can't handle the elements.
 
-    The other arguments are dicts by field name. They describe how objects represent the numbers of these fields:
+    The other arguments are dicts keyed by field name. They describe how objects store the numbers of these fields:
     `bases`: the names of two inputs: the base that is added, and the factor that the number is multiplied by (or None)
     `hidden`: a mask of the bits that the attribute doesn't store
     `flags`: the name of a bool attribute that stores one of the bits, and the bit

@@ -44,7 +44,7 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     PyObject *packed;
     int failed;
     if (w->counting) {
-        w->unsure = 1; /* only Python can tell the size, by compressing */
+        w->unsure = 1; /* the size is unknown until Python compresses the value */
         return -1;
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
@@ -180,8 +180,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it other
- * than the default. */
+/* Skip a field that must be absent because of another field's value. Return -1 if the object's value for the skipped
+ * field isn't the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;

@@ -186,7 +186,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule that involves several fields, so that Python raises an error."""
+        """Return the message; None if it breaks a rule that involves several fields. Python then raises the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -225,14 +225,14 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. If `value` is NULL, raise the pending exception; without one, return None."""
+    """Take ownership of a new reference. If `value` is NULL, raise the pending exception, if any, or return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a valid value of a type that decoding never creates to a JSON value."""
+    """Return the JSON value for a valid field value whose Python type differs from the type that decoding returns."""
     if value is None or field.kind == TW_TEXT:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:

@@ -1,4 +1,4 @@
-/* Write messages as JSON text, without creating JSON values first. The text is the same as that of `json.dumps`. */
+/* Write messages as JSON text, exactly as `json.dumps` would, but without creating JSON values first. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 

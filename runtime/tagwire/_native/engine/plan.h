@@ -50,8 +50,8 @@ struct tw_field {
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
-    int32_t run;          /* total width of the run of fixed-width fields that starts at this field; otherwise 0 */
-    int32_t run_count;    /* number of fields in that run; 0 if it contains a bool, because bools are validated */
+    int32_t run;          /* total width in bytes of the run of fixed-width fields that begins here; 0 if none does */
+    int32_t run_count;    /* number of fields in this run; 0 if one is a bool, because bools must be validated */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a block */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -100,8 +100,7 @@ struct tw_struct {
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the entry lengths of an optional buffer are encoded */
     uint8_t counts_tag;     /* whether an entry length in an optional buffer includes the tag's two bytes */
-    const tw_field *enclosing; /* the length that precedes the struct. Only `name` and `number` are set, for traces
-                                * and errors */
+    const tw_field *enclosing; /* length before the struct, for traces and errors; only `name` and `number` are set */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */

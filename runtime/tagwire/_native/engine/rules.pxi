@@ -1,4 +1,4 @@
-"""Add rules that involve several fields (rules.h) to a struct's plan, and check that keys are unique."""
+"""Add the rules that involve several fields (rules.h) to plans, and find duplicate keys in arrays for the C code."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

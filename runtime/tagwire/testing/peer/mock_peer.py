@@ -171,7 +171,7 @@ class MockPeer:
     def running(
         self, host: str = LOOPBACK, port: int = 0, *, allow_remote: bool = False
     ) -> AbstractContextManager[Address]:
-        """Listen in a thread with its own event loop: `with peer.running() as address`. Otherwise like `serving`."""
+        """Listen in a thread with its own event loop: `with peer.running() as address`. For arguments and errors, see `serving`."""
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
@@ -189,7 +189,7 @@ class MockPeer:
         return self.journal.problems
 
     def received(self, request: type[Message]) -> list[Received]:
-        """Return the requests of a class so far, in order."""
+        """Return the requests of this class received so far, in order."""
         return [each for each in self.requests if each.name == request.NAME]
 
     def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
