@@ -63,7 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return the folder in `output` for a partition found in `path`: its relative path, or its name if it is `path`."""
+    """Return a partition's folder in `output`: its path relative to `path` or, if that is empty, the name of `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)

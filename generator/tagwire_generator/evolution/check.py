@@ -34,7 +34,7 @@ class Baseline:
 class Check:
     """A comparison of released specs with current specs.
 
-    With `is_one_message`, both sides have a single spec, and the two names may differ.
+    With `is_one_message`, each side has one spec, and the two specs are compared even if their names differ.
     """
 
     old: Baseline

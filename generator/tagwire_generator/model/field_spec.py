@@ -1,4 +1,4 @@
-"""A field of a struct, and the rules for a field alone.
+"""A field of a struct, and the rules that concern only the field itself.
 
 Rules that also depend on the struct, the message or the dialect are in other modules.
 """

@@ -214,7 +214,7 @@ def shared_structs_near(
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """Yield all specs of the set. Without a set, yield the specs in the folder `path`, or next to the file `path`."""
+    """Yield all specs of the set. Without a set, yield all specs in `path` (a folder) or in its folder (for a file)."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
         with suppress(SpecError):  # errors in the folder are reported elsewhere
@@ -293,7 +293,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import declared by `user`, the spec itself or one of the shared structs that it imports."""
+        """Add an import that `user` declares: the spec itself, or a shared struct that the spec imports."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}

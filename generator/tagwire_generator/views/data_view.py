@@ -98,7 +98,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # In class bodies, these names would hide imports of the same name, so such imports get other names.
+        # In a class body, a struct or attribute hides an import of the same name, so such imports get other names.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
@@ -210,7 +210,7 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the `deprecated` decorator (PEP 702). Type checkers know it even without `typing_extensions`."""
+        """Return the `deprecated` decorator (PEP 702). Type checkers know it even if `typing_extensions` is missing."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")
@@ -236,7 +236,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return `default=` with the default or, for a required field, `absent=` with its value in other versions."""
+        """Return the argument for a field's default or, if it is required, for its value in versions without it."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

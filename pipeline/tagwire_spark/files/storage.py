@@ -362,7 +362,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Go up `levels` folders in a URL. Return it split before `::`, such as ("zip://logs", "::/path/of.zip")."""
+    """Return a URL without its last `levels` folders, split before `::`, such as ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

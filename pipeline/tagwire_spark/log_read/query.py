@@ -123,7 +123,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop stream options from a batch read, with a warning. Spark's Kafka source ignores them in batch reads, too."""
+    """Drop stream options from a batch read, with a warning. Spark's Kafka source also ignores them in batch reads."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)

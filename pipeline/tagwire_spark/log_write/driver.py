@@ -1,6 +1,6 @@
 """Write `kafka_log`: tasks stage segments, and the driver checks and commits them.
 
-The driver checks that segments of different tasks have different offsets, and that all follow the existing log.
+The driver checks that segments of different tasks have different offsets, and that all offsets follow the existing log.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this row stands for a gap in a network capture. One side then has an error, but no bytes."""
+        """Whether this row represents a gap in a network capture. One side then has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -127,7 +127,7 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
 
 
 def _api(exchange: Exchange) -> tuple[int | None, int | None]:
-    """Return the API key and version from the request or, without a request, as captured with the response."""
+    """Return the request's API key and version or, if the request is missing, those captured with the response."""
     request, response = exchange
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoCommonVersionError(UnsupportedVersionError):
-    """Raised if two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
+    """Raised if two sides have no version of an API in common. `ours` and `theirs` are the two version ranges."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions) -> None:
         super().__init__(message_name, theirs.highest, ours)
@@ -28,7 +28,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Raised if encoding the message in any common version would lose values.
+    """Raised if every common version would lose some of the message's values.
 
     `losses` are the values that the highest common version would lose.
     """

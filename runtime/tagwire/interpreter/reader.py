@@ -286,7 +286,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(PLACES, None)
     for name in struct.framing:
-        # If the struct becomes a dict, its checksum stays in the dict, so that users can inspect it.
+        # A struct that becomes a dict keeps its checksum, so that users can inspect it.
         if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:

@@ -319,8 +319,8 @@ class Condition(FrozenData):
 class Union(FrozenData):
     """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. A struct may have none if it has unknown tagged fields, because one of
-    these may be an alternative from a newer spec.
+    An alternative is present if it is not null. A struct with unknown tagged fields may have no alternative, because
+    one of the unknown fields may be an alternative from a newer spec.
     """
 
     __slots__ = ("alternatives", "name")

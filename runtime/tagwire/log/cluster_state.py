@@ -20,7 +20,7 @@ _FENCING: Final = {-1: False, 1: True}
 
 
 class ClusterState:
-    """The state of a cluster. First `add` all entries of the snapshot (if there is one), then all entries of the log."""
+    """The state of a cluster. First `add` all entries of the snapshot, if there is one, then those of the log."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
@@ -122,7 +122,7 @@ class ClusterState:
     # ------------------------------------------------------------ the state as JSON
 
     def tree(self) -> dict[str, Any]:
-        """Return the state as a JSON tree: `topics` by name, and a list for each other kind of entry (`_PLURALS`)."""
+        """Return the state as JSON: the topics by name, and a list of entries for each other kind (`_PLURALS`)."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {

@@ -1,4 +1,4 @@
-"""Define the Arrow columns of a log. Each row of a table has a column's name, Arrow type, and source of values.
+"""Define the Arrow columns of a log. Each row of a table below defines a column: name, Arrow type, source of values.
 
 To add a column, add a row to a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
 native engine reads their values directly from the bytes (`Source`). If it can't do that, Python takes the same values
@@ -81,7 +81,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset; None for a wrapper, because only its compressed messages contain it."""
+    """Return the base offset; None for a wrapper, because only its compressed messages contain their offsets."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 

@@ -117,8 +117,8 @@ class Measure:
 class WhatIf:
     """Measures logs, separately for each kind of batch. Raises FormatError for an unknown format.
 
-    Each batch is measured twice: after `conversion`, and before it. `against` is the format to measure before the
-    conversion; None means the batch's own format.
+    Each batch is measured twice: after `conversion`, and before it in the format `against` (None means the batch's own
+    format).
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

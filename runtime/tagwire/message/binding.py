@@ -60,7 +60,7 @@ class FirstUse:
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
-    """Mark a method that `bind` replaces on its first use. Type checkers still see the method."""
+    """Return a decorator for a method that `bind` replaces on its first use. Type checkers see the original method."""
     made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return made  # type: ignore[no-any-return]
 
@@ -78,7 +78,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that calls `make` with the class that declares the fields, and sets the result there."""
+    """Return a `bind` function that calls `make` with the class that declares the fields, and sets the result on it."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)

@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the bytes to read, and the object to slice for bytes fields: a memoryview if `views`, else the bytes."""
+    """Return the input as bytes, and the object to slice for bytes fields: a memoryview if `views`, else the bytes."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -110,7 +110,7 @@ class Serializer(Generic[M]):
     def decode_from(
         cls, data: Any, offset: int = 0, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> tuple[M, int]:
-        """Decode the message at `offset`; return it and the offset after it. Otherwise like `decode`."""
+        """Decode the message at `offset`, as `decode` does. Return the message and the offset after it."""
         buf, raw = _taken(data, views)
         if (
             strict

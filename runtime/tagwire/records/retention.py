@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. A null value marks a delete, or a tombstone bit where the format has one."""
+"""Decide which records compaction keeps. A delete is marked by a null value or, in some formats, by a tombstone bit."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

@@ -64,7 +64,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Return v2's layout with additional bits in the record attributes, or with additional fields after them."""
+    """Return v2's layout with the named bits `bits` in the record attributes, and the fields `more` after them."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)
@@ -108,7 +108,7 @@ def test_v3_is_found_out(tmp_path: Path) -> None:
 
 
 def test_bytes_that_fit_two_formats(tmp_path: Path) -> None:
-    """In these v2 batches, the leader epoch contains v3's magic byte at v3's position. The checksum must decide."""
+    """Check that v2 batches are recognized by checksum if their leader epoch has v3's magic byte at v3's position."""
     batch = build([Record(0, 5, b"k", b"v")], "v2").replace(partition_leader_epoch=0x30000)
     path = tmp_path / "segment"
     path.write_bytes(batch.encode() * 3)

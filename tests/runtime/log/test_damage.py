@@ -94,7 +94,7 @@ TO_THE_END = {
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
-    """Return the expected result of `read`: (is kept, start, end) of each part."""
+    """Return the expected result of `read`: for each part, whether it is kept, its start and its end."""
     ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 
@@ -127,7 +127,7 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """Zeros after a batch must not prove that it is real: it may be inside a value, before a header count of 0."""
+    """Zeros after a batch must not prove that it is real: it may end a record's value, before a header count of 0."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 

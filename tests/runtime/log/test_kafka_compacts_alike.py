@@ -101,7 +101,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Compact with a cleaner checkpoint: in old formats, only tombstones before the checkpoint are removed."""
+    """Compact with a cleaner checkpoint, because in old formats only tombstones before the checkpoint are removed."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"

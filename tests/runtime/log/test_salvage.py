@@ -108,7 +108,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # If the cut leaves only the leading zeros of the next offset, they look like preallocated space.
+        # If only zeros of the cut batch are left (its offset begins with zeros), they look like preallocated space.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]
@@ -154,7 +154,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     made = tmp_path / name.split("/")[1]
     for path in made.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the broker wrote its indexes with another interval
+        if path.suffix not in (".index", ".timeindex"):  # the broker's indexes have another interval
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(made)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}

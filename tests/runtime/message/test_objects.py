@@ -345,7 +345,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """A subclass may add slots and a constructor. The methods must still use only the declared fields."""
+    """If a subclass adds slots or a constructor, its methods must still use only the declared fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -133,7 +133,7 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
 
 
 def with_lengths_at(*places: int) -> Layout:
-    """Return format v2 with an additional length field before each of these items of a record."""
+    """Return format v2 with an additional length field before the record items at these indexes."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)

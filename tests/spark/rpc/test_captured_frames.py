@@ -106,7 +106,7 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
-    """Check that a response is paired with its request even if captured first. A request with acks 0 has no response."""
+    """Check that a response captured before its request is paired with it. A request with acks 0 has no response."""
     registry = messages.registry
     asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip

@@ -260,7 +260,7 @@ def test_folders_without_logs(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_another_file_system(spark: "SparkSession", logs: Path) -> None:
-    """Check fsspec's `local` scheme. A scheme such as `memory` can't be used, because workers must see the files."""
+    """Check fsspec's `local` scheme. Spark's workers could not see the files of a scheme such as `memory`."""
     folder = big_partition(logs)
     for options in ({}, {"maxSplitBytes": 5000}):
         remote = load(spark, f"local://{folder}", **options)

@@ -1,4 +1,4 @@
-"""Keep the archive's own `about` strings when specs are imported. Those in Kafka's releases are ignored."""
+"""Keep the archive's own `about` strings when specs are imported, instead of those in Kafka's releases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy

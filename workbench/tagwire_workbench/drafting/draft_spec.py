@@ -144,7 +144,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """Limit the ranges of a field or common struct to `window`. Return None if it has no versions in the window."""
+    """Limit the version ranges of a field or common struct to `window`. Return None if no version of it is left."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -163,7 +163,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit the version ranges of a mapping to `window`. The last range becomes open-ended."""
+    """Limit a mapping's keys, which are version ranges, to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

@@ -91,7 +91,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with candidates that have the property until none has it. Return whether it changed."""
+        """Replace the input with candidates until no candidate has the property. Return whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

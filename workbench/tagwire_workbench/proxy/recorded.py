@@ -58,7 +58,7 @@ def _constant_parts(
     version: int,
     server: Address,
 ) -> tuple[str, str]:
-    """Return a line's parts before and after the correlation ID. Cached, because many frames share them."""
+    """Return the parts of a capture line before and after the correlation ID. Cached, because many lines share them."""
     row = {
         "run": run,
         "conn": connection,

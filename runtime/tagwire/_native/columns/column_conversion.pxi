@@ -16,7 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The maximum number of list elements or bytes in a column: what int32 offsets allow, or less in tests."""
+    """The maximum number of list elements or bytes in a column, whose offsets are int32. Tests set a lower maximum."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name

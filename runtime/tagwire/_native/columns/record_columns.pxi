@@ -19,7 +19,7 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for the batches of one record format. With `headers_only`, their records are not read.
+    """The plan for reading batches in one record format. With `headers_only`, records are not read.
 
     With `verified`, checksums are verified even if only headers are read.
     """

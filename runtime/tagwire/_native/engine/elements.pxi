@@ -110,7 +110,7 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Return (data, highest, is_unsure). `Gathering.written` describes `highest`.
+        """Encode the elements. Return (data, highest, is_unsure). `Gathering.written` describes `highest`.
 
         If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """

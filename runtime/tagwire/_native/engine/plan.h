@@ -163,7 +163,7 @@ typedef struct {
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input has been decompressed: C rejects compressed data inside it */
+    int packed;             /* whether the input was itself compressed; C then rejects compressed data in it */
     int trusted;            /* whether to skip the verification of checksums */
     const uint8_t *numbers; /* bytes of the previous int32 array: see tw_same_numbers */
     PyObject *numbers_tuple;
@@ -186,7 +186,7 @@ typedef struct {
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
     int gap;                /* width of the last varint that filled a gap, used as the width of the next gap */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
-    int64_t implied;        /* the number for the attribute at `implied_slot`, used if that slot is empty */
+    int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
     Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
     const tw_shared *shared;

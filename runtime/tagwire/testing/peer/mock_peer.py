@@ -171,7 +171,7 @@ class MockPeer:
     def running(
         self, host: str = LOOPBACK, port: int = 0, *, allow_remote: bool = False
     ) -> AbstractContextManager[Address]:
-        """Listen in a thread with its own event loop: `with peer.running() as address`. For arguments and errors, see `serving`."""
+        """Do the same as `serving`, but in a thread with its own event loop: `with peer.running() as address`."""
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
@@ -180,7 +180,7 @@ class MockPeer:
 
     @property
     def requests(self) -> list[Received]:
-        """All requests so far, in order."""
+        """All requests received so far, in order."""
         return self.journal.requests
 
     @property
