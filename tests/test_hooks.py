@@ -158,7 +158,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        # outside a hook, `--check` reads the files on disk, and not the staged ones
+        # outside a hook, `--check` reads the files on disk instead of the staged files
         repository.run(SCRIPTS / "tagwire", "generate", "--check")
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
@@ -178,7 +178,7 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        edit_spec(repository.root, "PingRequest", "Number", "Other")  # this change is neither staged nor generated
+        edit_spec(repository.root, "PingRequest", "Number", "Other")  # not staged, and no code generated
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)

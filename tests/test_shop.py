@@ -69,7 +69,7 @@ def shop(project: Path) -> ModuleType:
 
 @pytest.fixture
 def run(project: Path, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs a command in the project's folder. It returns exit status, output and errors."""
+    """Return a function that runs a command in the project's folder, and returns (exit status, output, errors)."""
     monkeypatch.chdir(project)
 
     def invoke(*words: str, stdin: bytes = b"") -> tuple[int, str, str]:

@@ -204,7 +204,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), also for gzipped data; "" if it is neither."""
+    """Return "network capture" or "captured frames" (JSON lines), even if it is gzipped; "" if it is neither."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:
@@ -280,8 +280,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap` instead,
-    unless no line so far begins with `{`: such a file probably isn't JSON.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap` instead
+    if it or an earlier line begins with `{`. Otherwise, the file probably isn't JSON.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

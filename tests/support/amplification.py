@@ -54,7 +54,7 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """Return each message's most expensive array by estimate, starting with the most expensive of all."""
+    """Return the array with the highest estimate in each message, sorted by estimate from high to low."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)

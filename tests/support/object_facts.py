@@ -1,4 +1,4 @@
-"""Print what an engine does with objects of every message. Tests run this program with each engine, and compare.
+"""Print what an engine does with objects of every message. Tests compare the output for each engine.
 
 The objects come from the golden bytes of each version. One field at a time is changed.
 """

@@ -82,7 +82,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether there may be many units, and an iterator that explains each.
+    """Return (whether the input may contain many units, an iterator that explains each unit).
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """
@@ -205,7 +205,7 @@ def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explai
 
 
 def _open(settings: ExplainSettings, seen: Trace) -> str:
-    """Add the record batches in a message to its trace. Return the error if a library is missing, such as a codec."""
+    """Add the record batches in a message to its trace. If a library is missing, such as a codec, return the error."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 

@@ -43,7 +43,7 @@ def response_of(
 
 
 def example_of(registry: "Registry") -> str:
-    """Return the MESSAGE VERSION of a message in the package, as an example for error messages."""
+    """Return the arguments MESSAGE VERSION for any message in the package, as an example in error messages."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 

@@ -113,5 +113,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. A stream that was closed before the process started is None."""
+    """Return whether a stream is a terminal. Python's `sys.stdout` is None if it was closed before the start."""
     return stream is not None and stream.isatty()

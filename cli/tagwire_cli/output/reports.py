@@ -113,7 +113,7 @@ def _rule(rule: "Rule[Any]") -> dict[str, Any]:
 
 def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
-    if given_name(report.file) in ("", "standard input"):  # SARIF locations need a file
+    if given_name(report.file) in ("", "standard input"):  # a result without a file has no location in SARIF
         return result
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:

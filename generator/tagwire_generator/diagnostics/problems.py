@@ -175,9 +175,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop problems that are caused by errors in another file, if the list contains these errors.
+    """Drop the problems that errors in another file cause, if `problems` also contains the errors in that file.
 
-    If it does not, keep only the first problem that the other file causes.
+    Otherwise, keep only the first problem that the other file causes.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

@@ -1,4 +1,4 @@
-"""Edit the text of a spec without changing the rest of it, and format specs."""
+"""Edit parts of a spec's text without changing the rest, and format specs."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

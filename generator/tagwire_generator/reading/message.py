@@ -103,7 +103,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # the importing specs decide whether it is flexible
+        attributes["flexible_versions"] = EVERYWHERE  # each importing spec decides whether the struct is flexible
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Report a missing flexibleVersions or versionsWithOptional, or the key of the other dialect."""
+    """Report a missing flexibleVersions (in the draft: versionsWithOptional), or the key of the other dialect."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):

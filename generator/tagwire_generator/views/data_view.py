@@ -236,7 +236,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the argument for a field's default or, if it is required, for its value in versions without it."""
+        """Return the argument for a field's default. A required field's default is for versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

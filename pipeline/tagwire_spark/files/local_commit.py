@@ -159,7 +159,7 @@ class LocalFolder(CommitFolder):
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Write the manifest as a draft, and hard-link the draft under the commit number."""
+        """Write the manifest as a draft, and hard-link the draft under `number`. Return False if `number` is taken."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
         claimed = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
         draft.write_text(json.dumps(claimed, indent=1))

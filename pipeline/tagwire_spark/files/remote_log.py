@@ -46,7 +46,7 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def opened(self) -> Generator[FileBytes]:
-        """Yield a reader of the segment's bytes before `end`. It fetches ranges when they are needed."""
+        """Yield a reader of the segment's bytes before `end`. The reader fetches ranges when they are needed."""
         with self._location.opened(self.path) as data:
             data.end_at(self.end)
             yield data
@@ -60,7 +60,7 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """Yield a reader of the entries in one of the segment's index files. It fetches ranges of entries."""
+        """Yield a reader of the entries in one of the segment's index files. The reader fetches ranges of entries."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property

@@ -150,7 +150,7 @@ class Location:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files into the local tree, in place of the empty files that stand for them.
+        """Fetch small remote files into the local tree, where they replace the empty files that represent them.
 
         Raises PipelineError, LogPathError.
         """

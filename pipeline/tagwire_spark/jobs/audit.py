@@ -69,7 +69,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return (API key, version, first release, last release, whether the release `refused_by` has it) per version."""
+    """For each version, return (API key, version, first release, last release, whether release `refused_by` has it)."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

@@ -52,7 +52,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """Yield the batches that begin in a split, in order, up to the query's end offset.
 
-    Raises LogError at the first invalid batch. A permissive query yields a Damage object instead and reads on.
+    Raises LogError at the first invalid batch. A permissive query yields a Damage object instead and continues.
     """
     with begun_scan(split, query) as (scan, position, last):
         reached, behind, after, before = next_offset(split, position), None, -1, last
@@ -178,7 +178,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip the batches before `end` with native code. Return the position reached, and the last offset before it.
+    """Skip the batches before `end` with native code. Return the position reached and the last offset before it.
 
     The offset is NO_OFFSET if it is unknown. The position is before `end` if native code can't read the batch there.
     """

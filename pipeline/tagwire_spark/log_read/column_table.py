@@ -37,7 +37,7 @@ class SplitNames(NamedTuple):
 
     @classmethod
     def of(cls, split: Split) -> "SplitNames":
-        """Return the names as shown for a split. `?` replaces bytes that are not valid UTF-8."""
+        """Return the names to show for a split, with `?` in place of bytes that are not valid UTF-8."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
@@ -126,7 +126,7 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return, for each record, the names that KIP-82 assigns to its numeric header keys; null if it has none."""
+    """Return the KIP-82 names of each record's numeric header keys; null for a record without headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)

@@ -1,6 +1,6 @@
 """A query of the source `kafka_log`, parsed from its options.
 
-Options that Spark's own Kafka source also has are named as they are there. A query is plain data, and is sent to
+Options that Spark's own Kafka source also supports have the same names as there. A query is plain data, and is sent to
 workers with each split.
 """
 
@@ -154,7 +154,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
-    """Return the time in milliseconds that the options set for a partition; None if they set none."""
+    """Return the time in milliseconds that the options set for a partition; None if there is no such option."""
     return times if isinstance(times, int) else (times or {}).get(key)
 
 
@@ -298,7 +298,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object that maps topics and partitions to numbers. Raises PipelineError.
 
-    A topic may have a word such as `earliest` instead of partitions. The result then has its number for partition ALL.
+    A topic may have a word such as `earliest` instead of partitions. The word's number is then returned for ALL.
     """
     try:
         value = json.loads(options.text(name))
@@ -312,7 +312,7 @@ def _by_partition(options: Options, name: str, expected: str, words: Mapping[str
 
 
 def _times(options: Options, side: str) -> Offsets | int | None:
-    """Parse the times in milliseconds from which (`starting`) or up to which (`ending`) to read.
+    """Parse the times, in milliseconds, at which reading begins (`side` is "starting") or ends (`side` is "ending").
 
     As in Spark's Kafka source, a time for all partitions overrides the times of single partitions.
     """

@@ -300,7 +300,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
-    """Convert a Python object that pyarrow made from an element of `column` to the field's value.
+    """Convert the Python object that pyarrow returns for an element of `column` to the value of a message field.
 
     `place` is the message name and version, for error messages.
     """

@@ -1,7 +1,7 @@
 """The state of a layout reader: position, path, and end of the readable bytes.
 
-This is a base class of `LayoutReader`. It reads bytes, varints and lengths (strictly or leniently), enforces limits,
-and raises errors with their positions. `LayoutReader` adds the traversal of fields.
+`LayoutCursor` reads bytes, varints and lengths (strictly or leniently), enforces limits, and raises errors with their
+positions. Its subclass `LayoutReader` adds the traversal of fields.
 """
 
 from struct import unpack_from

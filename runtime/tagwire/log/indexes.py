@@ -90,7 +90,7 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an entry number, which may be negative like a list index, to a nonnegative one.
+        """Convert an entry number, which may be negative like a list index, to a nonnegative number.
 
         Raises IndexError if it is out of range.
         """

@@ -38,7 +38,7 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for a class attribute until its first use.
 
-    On that use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
+    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
     with the pure-Python engine.
     """
 
@@ -115,7 +115,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
-    with _binding:  # rows are compared by identity, so all threads must get the same table
+    with _binding:  # table rows are compared by identity, so all threads must get the same table
         if not isinstance(vars(owner).get("FIELDS"), tuple):
             owner.FIELDS = tuple(rows)
         return owner.FIELDS

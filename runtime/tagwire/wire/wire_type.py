@@ -29,7 +29,7 @@ class Unfit(ValueError):
     def said(self, got: Callable[[Any], str]) -> str:
         """Return the error text to show after the field's path.
 
-        `got` describes a value of the wrong type, or hides the value if it may be sensitive.
+        `got` formats the invalid value for the text, or replaces it with a placeholder if it may be sensitive.
         """
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
@@ -183,7 +183,7 @@ class WireType:
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """Convert a Python value that pyarrow returned from the type's column to a value of this type."""
+        """Convert the Python value that pyarrow returns for a column element to a value of this type."""
         return value
 
     def strategy(self) -> Any:

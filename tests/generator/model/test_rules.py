@@ -64,7 +64,7 @@ def keyed(key: str, more: str) -> str:
 
 
 def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
-    """Return two fields, both alternatives of a union. By default, they are valid."""
+    """Return two fields that are alternatives of a union. The arguments can make them invalid."""
     null = '"nullableVersions": "1+", "default": "null"'
     one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
     other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'

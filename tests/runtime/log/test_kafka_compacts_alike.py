@@ -67,7 +67,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
     """Return what to compare: all properties of a v2 batch, but only the records of a batch in an old format.
 
-    The cleaner converts batches in old formats to v2, so their other properties change.
+    The cleaner converts batches in old formats to v2, which changes other properties of these batches.
     """
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)

@@ -9,7 +9,7 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the units of jobs in this process, one after another."""
+    """Make jobs run their units in this process, one after another, instead of on Spark."""
 
     from tagwire_spark.errors import refusal  # needs pyspark
 

@@ -74,7 +74,7 @@ def test_share_of_a_limit_is_proportional_to_the_backlog(tmp_path: Path, others:
 
 
 def test_a_growing_segment_is_searched_from_its_last_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that later searches without an index read only new batch headers, unless the log was truncated."""
+    """Check that each search of a growing log without an index reads only new headers, unless the log was truncated."""
     path = segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(50)))
     reader, read, span = stream(tmp_path), list[int](), Scan.span
 

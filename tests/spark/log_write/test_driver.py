@@ -413,7 +413,7 @@ def test_places_that_can_not_be_written(tmp_path: Path) -> None:
 
 
 def test_preallocated_log_is_rejected(tmp_path: Path) -> None:
-    """Check that a log with zeros after its last batch is rejected, because they would end up inside the log."""
+    """Check that a log with zeros after its last batch is rejected, because new batches would follow the zeros."""
     (tmp_path / "t-0").mkdir()
     data = build([Record(n, 5, None, b"v") for n in range(3)], "v2").encode()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data + bytes(1000))

@@ -62,7 +62,7 @@ def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bo
 
 
 def records(folder: Path) -> dict[str, list[Any]]:
-    """Return the records of each log, with some properties of their batches."""
+    """Return the records of each log, each with its batch's compression, producer and transaction state."""
     return {
         partition.path.name: [
             (record, batch.compression, batch.producer_id, _sequence(batch, record), batch.is_transactional)

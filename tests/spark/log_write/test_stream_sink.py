@@ -158,7 +158,7 @@ def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any
 
 
 def test_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a stream without hard links fails at its start, unless the folder already has a commit."""
+    """Check that a stream to a file system without hard links fails at once, unless the folder already has a commit."""
     target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
     run(tmp_path / "old", "q", 0, rows(0))
 

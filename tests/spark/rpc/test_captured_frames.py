@@ -88,7 +88,7 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """Check strings and file names that aren't UTF-8. They are shown with `?`, but connections are still told apart."""
+    """Check that strings and file names that aren't UTF-8 are shown with `?`, but connections are not mixed up."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     asked = [

@@ -34,7 +34,7 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
 
 
 def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
-    """Load the logs of all brokers one by one, because their partitions have equal names."""
+    """Load the logs of all brokers one by one, because different brokers have partitions with the same name."""
     return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
 
 

@@ -25,7 +25,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_of_many_partitions_remains() -> None:
-    """Only one partition must remain, in a topic without name and tagged fields, and no brokers."""
+    """The minimised input must have no brokers, and only one partition, in a topic without a name and tagged fields."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)

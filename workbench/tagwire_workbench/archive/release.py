@@ -115,7 +115,7 @@ def read_releases(
 
 
 def _refuse_empty(sources: Sequence[SpecSource]) -> None:
-    """Raise SpecError if a folder, or all sources together, have no specs. A single jar of a release may have none."""
+    """Raise SpecError if a folder has no specs, or if no source has any. A single jar may be without specs."""
     is_any = any(source.specs for source in sources)
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):

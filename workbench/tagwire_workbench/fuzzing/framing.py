@@ -159,7 +159,7 @@ class Framing:
 
 
 def key_bytes(cls: type[Message], version: int) -> bytes:
-    """Return API key and version as in a request header. The message must have an API key."""
+    """Return the bytes of the API key and version, as in a request header. The message must have an API key."""
     assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
     return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 

@@ -103,7 +103,7 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Decode an array of bytes or strings. `versions` is an array of each row's version; None for one version."""
+        """Decode an array of bytes or strings. `versions` has each row's version; None if all are the same."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
@@ -157,7 +157,7 @@ cdef class Encoder(Conversion):
         self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
 
     def encode(self, data, versions, str errors):
-        """Encode the rows of `data`. `versions` is an array with each row's version; None if there is one version."""
+        """Encode the rows of `data`. `versions` is an array with each row's version; None if all are the same."""
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):

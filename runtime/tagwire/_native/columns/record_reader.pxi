@@ -71,7 +71,7 @@ cdef class RecordColumns:
 
     @property
     def position(self):
-        """The position of the open batch, or of the next batch."""
+        """The position of the open batch or, if no batch is open, of the next batch."""
         return self.b.position
 
     @property

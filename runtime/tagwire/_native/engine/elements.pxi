@@ -79,8 +79,9 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         If C rejects an element, the iterator calls `rest(index, pos, elements, good)`, which must return an iterator
-        that raises the error. `elements` is how many array elements count towards the limit so far. `LayoutReader.good`
-        describes `good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
+        that raises the error. `elements` is the number of array elements that count towards the limit so far.
+        `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if one of the numbers in
+        `inputs` needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
@@ -151,7 +152,6 @@ cdef class Elements:
 cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
-    """Apply the arguments of `Elements` to one field."""
     cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
@@ -189,8 +189,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests the next element, it has usually released the last but one. That object is then reused for the
-    next element, as `zip` reuses its tuples.
+    When a loop requests an element, it has usually released the element before the last one. That object is then reused
+    for the requested element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan

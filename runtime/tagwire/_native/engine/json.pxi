@@ -225,7 +225,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. If `value` is NULL, raise the pending exception, if any, or return None."""
+    """Take ownership of a new reference. For NULL, raise the pending exception or, if there is none, return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)

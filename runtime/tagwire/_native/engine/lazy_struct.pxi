@@ -6,7 +6,7 @@ modify it. Decoding therefore leaves the slots of these fields empty, and a desc
 access.
 """
 
-cdef object DELETED = object()  # the slot's value after `del`, because an empty slot would mean the default
+cdef object DELETED = object()  # stored in the slot of a deleted attribute, because an empty slot means the default
 
 
 @final

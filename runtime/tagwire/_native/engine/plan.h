@@ -38,7 +38,7 @@ typedef struct {
     int closed;           /* whether a number without an enum member is invalid */
 } tw_enum;
 
-/* A field of a struct, or the type of an array's elements, which has no slot and no default. */
+/* A field of a struct, or the element type of an array. An element type has no slot and no default. */
 struct tw_field {
     uint8_t kind;
     uint8_t length;       /* a tw_length_code: how the length of a string, bytes value or array is encoded */
@@ -50,8 +50,8 @@ struct tw_field {
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
-    int32_t run;          /* total width in bytes of the run of fixed-width fields that begins here; 0 if none does */
-    int32_t run_count;    /* number of fields in this run; 0 if one is a bool, because bools must be validated */
+    int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
+    int32_t run_count;    /* number of fields in the run that begins here; 0 if a bool is in it: bools are validated */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a block */
     int64_t minimum;      /* minimum size of an encoded value in bytes */

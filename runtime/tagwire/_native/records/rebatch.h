@@ -20,8 +20,8 @@ typedef struct {
 } tw_run;
 
 /* Validate all records of a batch, and store one byte of tw_fact bits for each record in `facts`. TW_IS_LAST means that
- * the record's offset is in `lasts`, which must be sorted. Return 1, or 0 if the records' offsets don't ascend or
- * Python must read a record. */
+ * the record's offset is in `lasts`, which must be sorted. Return 0 if the records' offsets don't ascend, or if only
+ * Python can read a record; otherwise 1. */
 int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
 /* Totals over the records of a batch. */
@@ -36,7 +36,7 @@ typedef struct {
     int ascends;            /* whether each record has a higher offset than the previous record */
 } tw_totals;
 
-/* Compute the totals of a batch. Return 1, or 0 if Python must read a record, which may be invalid. */
+/* Compute the totals of a batch. Return 0 if C can't read a record, which may be invalid; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
 /* Append a record whose key, value and headers take `body_size` bytes; the caller must then write them at `*body`.
