@@ -178,7 +178,8 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        edit_spec(repository.root, "PingRequest", "Number", "Other")  # not staged, and no code generated
+        # This change is not staged, and no code is generated for it.
+        edit_spec(repository.root, "PingRequest", "Number", "Other")
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
         assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)

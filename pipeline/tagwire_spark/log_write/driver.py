@@ -143,7 +143,7 @@ class _CommittedBefore(Exception):
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # if a commit comes after this check, it removes the new folder
+    if is_before(batch, noted_batches(job)):  # a commit made after this check removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

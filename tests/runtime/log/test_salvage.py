@@ -154,7 +154,10 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     made = tmp_path / name.split("/")[1]
     for path in made.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the broker's indexes have another interval
+        if path.suffix not in (
+            ".index",
+            ".timeindex",
+        ):  # the broker's index entries have other intervals
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(made)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}

@@ -8,9 +8,9 @@
 typedef struct {
     const uint8_t *valid;   /* validity bits; NULL if the column has no nulls */
     int64_t first;
-    const int32_t *ends;    /* for bytes: the start of each row in `data`, and the end of the last row */
-    const uint8_t *data;    /* for bytes: the contents of all rows */
-    const int64_t *numbers; /* for numbers: the values. If both `numbers` and `ends` are NULL, all rows are null */
+    const int32_t *ends;    /* for bytes columns: the start of each row in `data`, and the end of the last row */
+    const uint8_t *data;    /* for bytes columns: the bytes of all rows, one after another */
+    const int64_t *numbers; /* for number columns: the values. If `numbers` and `ends` are NULL, all rows are null */
 } tw_column;
 
 typedef struct {
