@@ -171,7 +171,7 @@ def field_value(field: Spec, value: Value) -> Any:
 
 
 def is_set(context: Context, field: Spec, value: Value) -> bool:
-    """Return whether a field's value differs from its default. A struct differs if any of its fields does."""
+    """Return whether a field's value differs from its default. A struct differs if any of its fields differs."""
     content, default = field_value(field, value), default_of(field)
     if content is None or default is None:
         return bool(content is not default)

@@ -76,7 +76,7 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 
 def _some(stream: IO[bytes]) -> bytes:
-    """Wait until bytes arrive, and return all that have arrived. Return no bytes only at the end of the stream."""
+    """Wait until bytes arrive, and return all that have arrived. At the end of the stream, return b""."""
     read = getattr(stream, "read1", stream.read)
     found: bytes = read(_CHUNK)
     return found

@@ -135,7 +135,7 @@ class SpecEdit:
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """Return the end of the comments that follow `place` on its line; `place` itself if other text follows."""
+        """Return the end of the comments after `place` on the same line; `place` itself if anything else follows."""
         end = place
         while True:
             rest = self._text[end:]

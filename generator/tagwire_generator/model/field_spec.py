@@ -108,7 +108,7 @@ class FieldSpec:
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is encoded by omitting the field. Then null must also be the default (TW511)."""
+        """Whether null is encoded by omitting the field. If so, null must also be the default (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

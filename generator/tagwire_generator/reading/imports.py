@@ -171,7 +171,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Return whether a shared struct imports itself, or imports (directly or not) a struct that imports itself."""
+        """Return whether a shared struct imports itself or, directly or indirectly, a struct that imports itself."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())

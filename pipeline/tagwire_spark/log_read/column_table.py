@@ -64,8 +64,8 @@ def _same(column: Any) -> Any:
 class LogColumn(NamedTuple):
     """A column of `kafka_log`: its name, its type, and how its values are made.
 
-    `make` converts the log columns listed in `needs`. `split` returns one value for all rows of a split. A column with
-    neither is always null.
+    `make` converts the log columns listed in `needs`. `split` returns one value for all rows of a split. A column
+    without `make` and `split` is always null.
     """
 
     name: str

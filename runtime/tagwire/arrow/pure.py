@@ -310,7 +310,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
         made = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # because `_check` rejects unknown names
+            assert child is not None  # `_check` has rejected unknown names
             setattr(made, name, _object(child, each, (*path, name), place))
         return made
     if column.format == "+l":

@@ -29,7 +29,7 @@ noscript pre { padding: 1rem; overflow-x: auto; }
 
 
 def component() -> tuple[str, str]:
-    """Return the style sheet and the script of the tree. A comment in the script says how to call it."""
+    """Return the style sheet and the script of the tree. A comment in the script explains how to call it."""
     here = files("tagwire.explain")
     return here.joinpath("tree.css").read_text(encoding="utf-8"), here.joinpath("tree.js").read_text(encoding="utf-8")
 

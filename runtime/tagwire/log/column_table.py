@@ -81,7 +81,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset; None for a wrapper, because only its compressed messages contain their offsets."""
+    """Return the base offset; None for a wrapper, because only the messages inside it contain offsets."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 

@@ -1,4 +1,4 @@
-"""The columns of a field table that only record formats have, and the layout items made from it.
+"""The field table columns that only record formats have, and the layout items made from these field tables.
 
 Record formats have no versions, so the version of their layouts is None. The additional columns of a row are in its
 `Framing`.

@@ -29,8 +29,8 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 class Loss:
     """A value that a version can't represent.
 
-    `path` has the same form as in errors (`topics[0].topic_id`). Encoding silently drops an `ignorable` value, and
-    rejects any other.
+    `path` has the same form as in errors (`topics[0].topic_id`). If `ignorable` is true, encoding silently drops the
+    value; otherwise, encoding raises an error.
     """
 
     __slots__ = ("ignorable", "path", "value")

@@ -47,7 +47,7 @@ def test_json_of_values_of_other_types(message: Any, version: int) -> None:
 
 
 class TestDeletedDefaults:
-    """Default structs such as `diverging_epoch` are created on first access, but not after they were deleted."""
+    """Default structs such as `diverging_epoch` must be created on first access, but not again after `del`."""
 
     @pytest.fixture
     def partition(self) -> Any:

@@ -192,7 +192,7 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     ],
 )
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
-    """Check that rows with one baseOffset in two tasks or writes are rejected, unless an option sets the batch size.
+    """Check that rows with the same baseOffset in two tasks or writes are rejected, unless an option sets batch sizes.
 
     Otherwise, two batches would begin at the same offset.
     """

@@ -39,7 +39,7 @@ def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
 
 
 def digest(value: Any) -> str | None:
-    """Return the SHA-256 of an expected value, given in hex or, if the value is long, as a dict with its SHA-256."""
+    """Return the SHA-256 of an expected value: either the value itself in hex, or a dict that contains the SHA-256."""
     if value is None:
         return None
     if isinstance(value, dict):

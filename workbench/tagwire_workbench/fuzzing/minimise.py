@@ -153,7 +153,7 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest of an input, which takes less memory to remember than the input."""
+    """Return a short digest of an input. The search stores digests of tried inputs, because inputs need more memory."""
     return blake2b(data, digest_size=16).digest()
 
 

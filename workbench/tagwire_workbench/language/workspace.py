@@ -74,7 +74,7 @@ class Workspace:
         self._texts.pop(path, None)
 
     def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
-        """Return a copy of the workspace in which the files in `texts` have this content, to try out a change."""
+        """Return a copy of the workspace, with the content of the files in `texts` replaced, to try out a change."""
         other = Workspace()
         other._texts = {**self._texts, **texts}
         other._known = dict(self._known)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RecordedFrame:
-    """A frame as its sender sent it: a response contains the servers' addresses, not the proxy's."""
+    """A frame as its sender sent it: a response still contains the servers' addresses instead of the proxy's."""
 
     connection: int
     """Number of the connection, from 1."""
