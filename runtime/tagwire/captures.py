@@ -204,7 +204,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), even if it is gzipped; "" if it is neither."""
+    """Return "network capture" or "captured frames" (JSON lines), also for gzipped data; "" for any other data."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:

@@ -52,7 +52,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Return samples of all versions: messages of at most `longest` bytes that Kafka wrote, and messages of the draft."""
+    """Return samples of all versions: messages of at most `longest` bytes from Kafka, and messages of the draft."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 

@@ -240,7 +240,7 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """A struct that a spec imports, and the import to which its errors are attributed."""
+    """A struct that a spec imports, and the import at which errors in the struct are reported."""
 
     spec: StructSpec
     part: Part

@@ -99,8 +99,8 @@ def job_output(
 def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
     """Yield the folders that a job fills. If the block succeeds, `whole` becomes the output.
 
-    All other folders are removed. Raises LogPathError or PipelineError if the output exists and is not empty, another
-    process is writing it, or it can't be written.
+    All other folders are removed. Raises LogPathError or PipelineError if the output is not empty, is being
+    written by another process, or can't be written.
     """
     with _renamed(output.place) if isinstance(output.place, Path) else _uploaded(output, output.place, spark) as folder:
         made = Staging(folder)

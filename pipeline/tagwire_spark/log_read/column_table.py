@@ -29,7 +29,7 @@ _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
-    """The topic, partition and file of a split, as they appear in its rows."""
+    """The topic, partition and file of a split, as shown in the split's rows."""
 
     topic: str
     partition: int

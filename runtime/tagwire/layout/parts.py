@@ -305,7 +305,7 @@ class Order(FrozenData):
 class Condition(FrozenData):
     """The condition under which an item is present: `field & mask == equals`.
 
-    The field is looked up among the items before it: first in the same struct, then in the enclosing structs.
+    `field` is one of the items before the conditional item, in the same struct or else in an enclosing struct.
     """
 
     __slots__ = ("equals", "field", "mask")

@@ -44,7 +44,7 @@ class TimeEntry(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """An entry of a transaction index: an aborted transaction, from its first record to its abort marker."""
+    """An entry of a transaction index: the offsets of an aborted transaction, from first record to abort marker."""
 
     producer_id: int
     first_offset: int

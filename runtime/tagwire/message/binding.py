@@ -122,7 +122,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Make the constructor and set it as `__init__`: a native one, or else a function compiled from the field table.
+    """Set the constructor as `__init__`: a native constructor or, if not possible, one compiled from the field table.
 
     Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
     that the native constructor does not support.

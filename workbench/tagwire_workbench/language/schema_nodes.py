@@ -39,7 +39,7 @@ class Key(NamedTuple):
 
 
 class SchemaNode:
-    """The schema of one value. `kind` is its name in the schema's `$defs`, or "" if it has none."""
+    """The schema of one value. `kind` is the name of this schema in `$defs`, or "" if it isn't defined there."""
 
     def __init__(self, node: Mapping[str, Any]) -> None:
         self.kind = ""

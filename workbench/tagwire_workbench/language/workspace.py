@@ -165,7 +165,7 @@ class Workspace:
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
-        """Return the problems of a file and, if it has no errors, its lint findings."""
+        """Return the problems in a file and, if none of them is an error, the file's lint findings."""
         if self.is_too_long(path):
             return self._note_on_length(path) if self.spec_set(path) is not None else ()
         if not self.is_spec(path):

@@ -1,6 +1,6 @@
 /* Write single values as bytes, for encoding from columns.
  *
- * Values are written directly into the buffer of the result column. If a length must precede its bytes, the bytes are
+ * Values are written directly into the buffer of the result column. If a value begins with its length, its bytes are
  * written first; once they are complete, they are moved and the length is inserted before them.
  */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H

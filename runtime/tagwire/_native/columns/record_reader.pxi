@@ -121,7 +121,7 @@ cdef class RecordColumns:
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            # Shift the pointer, so that C code can index it by file position.
+            # Shift the pointer, so that C code can index the data by file position.
             self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
