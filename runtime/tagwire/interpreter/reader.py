@@ -58,7 +58,7 @@ def decode(
     """Decode the message at `offset`; return it and the offset after it.
 
     With `whole` and `strict`, no bytes may follow the message. If the bytes are known to contain an error, `good` lists
-    valid array elements before the error, which are skipped. Raises DecodeError, or LimitError if the bytes exceed `limits`.
+    valid array elements before the error; they are skipped. Raises DecodeError, or LimitError if `limits` are exceeded.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:

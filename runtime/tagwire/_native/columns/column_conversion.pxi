@@ -1,8 +1,8 @@
 """Decode an Arrow array of encoded messages into columns, and encode such columns again.
 
-The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. It
-either raises an error that names the position, or accepts the row (for example, with `strict=False`), and its result is
-stored in the columns.
+The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. The
+interpreter either raises an error that names the position, or accepts the row (for example, with `strict=False`). In
+that case, the interpreter's result is stored in the columns.
 """
 
 

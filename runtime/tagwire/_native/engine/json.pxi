@@ -1,8 +1,8 @@
 """Convert messages to and from JSON, as Python values or as text, in both JSON styles.
 
 The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates the plan that they use,
-once per version, and converts values of types that decoding never creates. If C can't convert a message, it is left to
-`tagwire.message.json`, which raises errors that contain the field's path.
+once per version, and converts values of types that decoding never creates. If C can't convert a message,
+`tagwire.message.json` converts it instead, and raises errors that contain the field's path.
 """
 
 cdef extern from "engine/json_plan.h":

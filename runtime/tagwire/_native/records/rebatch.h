@@ -1,4 +1,4 @@
-/* Move records to another batch, and recompute their deltas for the base offset and base timestamp of that batch.
+/* Move records to another batch, and recompute their deltas, which are relative to a batch's base offset and timestamp.
  *
  * The encoded key, value and headers are copied unchanged. `tw_facts_of` first checks that all records of a batch are
  * valid; if not, Python moves the records one by one. Python also moves records without an attributes byte.
@@ -36,7 +36,7 @@ typedef struct {
     int ascends;            /* whether each record has a higher offset than the previous record */
 } tw_totals;
 
-/* Compute the totals of a batch. Return 0 if C can't read a record, which may be invalid; otherwise 1. */
+/* Compute the totals of a batch. Return 0 if C can't read a record, for example an invalid one; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
 /* Append a record whose key, value and headers take `body_size` bytes; the caller must then write them at `*body`.
