@@ -298,7 +298,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object that maps topics and partitions to numbers. Raises PipelineError.
 
-    A topic may have a word such as `earliest` instead of partitions. The word's number is then returned for ALL.
+    A topic may have a word such as `earliest` instead of partitions. The word's number is then that of partition ALL.
     """
     try:
         value = json.loads(options.text(name))

@@ -64,7 +64,7 @@ def struct_of(column: Column, arrays: list[Any]) -> Any:
 
 
 def export_stream(root: Column, arrays: Iterable[Any]) -> Any:
-    """Return an "arrow_array_stream" capsule. Each request takes the next struct array from `arrays`."""
+    """Return an "arrow_array_stream" capsule. Each read from the stream returns the next struct array in `arrays`."""
     pa = _pyarrow()
     schema = pa.schema(_type(root))
     batches = (pa.RecordBatch.from_struct_array(array).cast(schema) for array in arrays)

@@ -79,7 +79,7 @@ class BatchSummary:
         """The first marker of each producer, as (type, offset)."""
 
     def see(self, batch: RecordBatch) -> None:
-        """Add the next batch of the segment. Raises DecodeError for an unreadable marker."""
+        """Add the next batch of the segment. Raises DecodeError for an unreadable transaction marker."""
         first = batch.last_offset if batch.record_format.records is None else batch.base_offset
         self.ascends = self.ascends and (self.end is None or first >= self.end)
         self.first = first if self.first is None else self.first

@@ -241,7 +241,7 @@ _CRC_END: Final = 6
 def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     """Return the entries of a producer `.snapshot` file. Raises LogError for invalid bytes.
 
-    Their attributes are `producer_id`, `epoch`, `last_sequence`, `last_offset`, `offset_delta`, `timestamp`,
+    The entries' attributes are `producer_id`, `epoch`, `last_sequence`, `last_offset`, `offset_delta`, `timestamp`,
     `coordinator_epoch` and `current_txn_first_offset`, as in the message ProducerSnapshot.
     """
     data = read_file(path, _RULE)

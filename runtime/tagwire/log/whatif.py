@@ -23,7 +23,7 @@ _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_a
 
 
 class Kind(NamedTuple):
-    """A kind of batch. All batches with these properties are measured together."""
+    """A kind of batch. Batches for which all of these properties are equal are measured together."""
 
     topic: str
     format: str

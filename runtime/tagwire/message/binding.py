@@ -174,7 +174,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class.
 
-    If several threads get here at once, the class keeps the first codec: another thread may already use its plans.
+    If several threads call this at once, the class keeps the first codec, because another thread may use its plans.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)

@@ -134,7 +134,7 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of its struct, if any.
+    """Return the layout item for a row. `struct` is the layout of the struct in the row's type, if there is one.
 
     Raises SchemaError for an unknown type.
     """

@@ -215,7 +215,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
-    """If a broker advertises the proxy's own address, this must stay, or the proxy would connect to itself."""
+    """If a broker advertises the proxy's own address, the proxy must not replace it, or it would connect to itself."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
 
     async def play(proxy: RecordingProxy, address: Address) -> None:

@@ -46,7 +46,7 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """A spec that was read, and the state of all files on which the result depends."""
+    """The result of reading a spec, and the state of all files on which this result depends."""
 
     stamp: tuple[object, ...]
     result: ReadResult
@@ -199,7 +199,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """Return the response of a request, or the request of a response, found by their API key."""
+        """Return the response to a request, or the request for a response, that has the same API key."""
         mine, spec_set = self.message(path), self.spec_set(path)
         wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or wanted is None:

@@ -225,7 +225,7 @@ class MockPeer:
     def assert_order(self, *expected: Message | type[Message]) -> None:
         """Assert that these messages, or requests of these classes, were received in this order.
 
-        Other requests may come in between. Raises AssertionError if they were not.
+        Other requests may come in between. Raises AssertionError for any other order, and for missing requests.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
