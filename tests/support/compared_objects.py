@@ -105,7 +105,7 @@ def _is_used_up(value: Any) -> bool:
 
 
 def _identical(one: Any, other: Any) -> bool:
-    """Return whether two results are equal at any depth. Objects without `__eq__` are equal if their classes are."""
+    """Return whether two results are equal at any depth. Objects without `__eq__` need only have the same class."""
     if one is other:
         return True
     if type(one) is not type(other):

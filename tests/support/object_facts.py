@@ -1,4 +1,4 @@
-"""Print what an engine does with objects of every message. Tests compare the output for each engine.
+"""Print what an engine does with objects of every message. Tests compare the output of both engines.
 
 The objects come from the golden bytes of each version. One field at a time is changed.
 """

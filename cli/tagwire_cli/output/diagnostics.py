@@ -95,7 +95,7 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """Return the numbers of problems or findings, such as `2 errors, 1 warning`; `no problems` for none."""
+    """Return the numbers of problems or findings, such as `2 errors, 1 warning`; `no problems` if there are none."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 
@@ -113,5 +113,5 @@ def is_coloured(stream: _Stream | None) -> bool:
 
 
 def is_terminal(stream: _Stream | None) -> bool:
-    """Return whether a stream is a terminal. Python's `sys.stdout` is None if it was closed before the start."""
+    """Return whether a stream is a terminal. `sys.stdout` is None if it was closed before Python started."""
     return stream is not None and stream.isatty()

@@ -296,7 +296,7 @@ class LocalFolder(CommitFolder):
     def _link(self, file: Path, name: Path) -> None:
         """Create a hard link `name` to `file`.
 
-        Raises PipelineError if the file system has no hard links, and OSError.
+        Raises PipelineError if the file system has no hard links, and OSError for other failures.
         """
         try:
             name.hardlink_to(file)

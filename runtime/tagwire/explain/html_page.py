@@ -2,7 +2,7 @@
 
 The page holds the rows of the tree as JSON and the script that shows them (`tree.js`). Without scripts, a browser shows
 the text of `annotate`. The page runs only its own script and style sheet, whose digests are in its content security
-policy, and loads nothing.
+policy, and loads no other files.
 """
 
 import base64

@@ -135,7 +135,7 @@ def _uuid(value: UUID) -> float:
 
 
 def _are_batches(data: bytes, limits: Limits | None = None) -> bool:
-    """Return whether checksums prove that these are record batches. The last batch may be truncated, as in fetches."""
+    """Return whether checksums prove that these are record batches. A truncated batch at the end is allowed."""
     from tagwire.limits import DEFAULT_LIMITS
     from tagwire.records.reading import read_batches
 

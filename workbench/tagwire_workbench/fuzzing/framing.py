@@ -46,7 +46,7 @@ class Input(NamedTuple):
 
     @property
     def error(self) -> DecodeError | None:
-        """The first error in the input; None if the input is valid. Its offset is relative to `begin`."""
+        """The first error in the input; None if the input is valid. The error's offset is relative to `begin`."""
         return self.trace.error
 
 

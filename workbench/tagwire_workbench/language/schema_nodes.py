@@ -51,7 +51,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this kind, such as `list`; `self` if it is the same for all kinds."""
+        """Return the schema for a value of this kind, such as `list`; `self` if all kinds have the same schema."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
