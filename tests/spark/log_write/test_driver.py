@@ -175,7 +175,7 @@ def test_offsets_far_apart_are_in_segments_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
 def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
-    """Check that only the first batch begins at `baseOffset` if rows with the same baseOffset become several batches."""
+    """Check that if rows with the same baseOffset become several batches, only the first one begins at that offset."""
     schema = columns("topic string, offset long, value binary, compression string, baseOffset long")
     rows = [(3, "none"), (5, "gzip"), (6, "none"), (7, "none"), (8, "gzip")]
     job(tmp_path, table(*[("t", n, b"v", codec, 2) for n, codec in rows], schema=schema), segmentBytes=segment_bytes)

@@ -40,7 +40,7 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
-    """Return a function that runs a micro-batch as Spark does: write each task's rows, then commit with a new writer."""
+    """Return a function that runs a micro-batch as Spark does: write the tasks' rows, then commit with a new writer."""
 
     def micro_batch(
         root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
