@@ -46,7 +46,7 @@ int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t tim
 
 /* Move records from a batch that tw_facts_of has accepted, until the new batch reaches `most_bytes` or `most_records`;
  * its first record may exceed these limits. Omit the records with a 0 in `kept` (NULL keeps all). If not all are
- * moved, set `next` to the next record's offset. Return 0 if that record's deltas would be out of range, otherwise 1. */
+ * moved, set `next` to the next record's offset. Return 0 if its deltas would be out of range, otherwise 1. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 
