@@ -10,7 +10,7 @@ from network_packets import Segment, pcap
 
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
-from tagwire_cli.output.tables import Column, fitted
+from tagwire_cli.output.tables import TableColumn, fitted
 from tagwire_messages import ApiVersionsResponse, registry
 
 HEX = "0012000300000007000864656d6f2d61707000087461677769726504312e3000"
@@ -87,7 +87,7 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_tables_fit_terminals() -> None:
-    columns = [Column("file"), Column("bytes", is_number=True), Column("default"), Column("more")]
+    columns = [TableColumn("file"), TableColumn("bytes", is_number=True), TableColumn("default"), TableColumn("more")]
     row = ["logs/orders-0/00000000000000000000.log", "12", '"AAAAAAAAAAAAAAAAAAAAAA"', "last"]
     assert fitted(columns, [row], 80)[1] == [row]
     assert fitted(columns, [row], 60)[1] == [["logs/orders-0/…0.log", "12", f'"{20 * "A"}…', "last"]]

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tagwire.log.batch_rules import BatchRules, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import Record, RecordBatch, build
 
@@ -103,7 +103,7 @@ class RandomLog:
     def write(self, folder: Path, most: int = 25) -> list[int]:
         """Write segments of fewer than `most` batches, with different modification times. Return the base offsets."""
         folder.mkdir(parents=True)
-        transactions, rules = Transactions(), BatchRules([])
+        transactions, rules = OpenTransactions(), BatchRules([])
         bases, left = [], list(self.batches)
         age = len(left) * DAY // 20
         while left:

@@ -13,7 +13,7 @@ from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
     from tagwire_generator.model import MessageSpec
-    from tagwire_workbench.designs.findings import Finding
+    from tagwire_workbench.designs.findings import DesignFinding
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
@@ -51,7 +51,7 @@ def refuse_unjudged(path: str, what: str) -> None:
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
-def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
+def at_their_places(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":
     """Add lines and columns to the findings, and sort them by position. Only files with findings are parsed again."""
     from tagwire_generator.reading.positions import placed
 
@@ -60,7 +60,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
     return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
 
 
-def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
+def tell(findings: "Sequence[DesignFinding]", output_format: str, looked_at: str, excused: int = 0) -> None:
     """Print the findings; in text output, also what was checked. Exit with status 1 if a finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":

@@ -13,7 +13,7 @@ from tagwire_cli.paths import InputPath
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Location(InputPath):
+class PathOrUrl(InputPath):
     """A click parameter type for an existing path or a URL. Values are Path objects, or strings for URLs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -50,7 +50,7 @@ class _StorageOptions(click.ParamType):  # type: ignore[type-arg]
 
 def location_argument(function: F) -> F:
     """Add the argument PATH..., for existing paths and for URLs. URLs are passed as strings."""
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Location())(function)
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathOrUrl())(function)
 
 
 def storage_option(function: F) -> F:

@@ -176,12 +176,12 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
 
 
 def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:
-    from tagwire_generator.project.output import Change
+    from tagwire_generator.project.output import FileChange
 
     for number, change in enumerate(plan.changes):
         if dry_run:
             name = change.path.as_posix()
-            say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
+            say_patch(FileChange(change.path, "changed", change.before, change.after).diff(name))
         verb = "would have" if dry_run else "has"
         what = f"new version {change.version}{f' with field {field.name}' if field and not number else ''}"
         if not plan.is_version:

@@ -98,7 +98,7 @@ def command(
       tagwire decode --frames response Metadata 12 received.bin
       tagwire decode --capture frames.jsonl.gz --where 'api=Metadata error=any' --jsonl
     """
-    how = frame_json.Reading(style, not lenient, limits_of(limits), None if as_lines else 2)
+    how = frame_json.JsonOptions(style, not lenient, limits_of(limits), None if as_lines else 2)
     registry = find_registry(package)
     if where is not None and not is_capture:
         raise click.UsageError("--where needs --capture.")
@@ -126,7 +126,7 @@ def command(
 
 
 def _decode_messages(
-    registry: "Registry", words: Sequence[str], how: frame_json.Reading, *, is_hex: bool, as_lines: bool
+    registry: "Registry", words: Sequence[str], how: frame_json.JsonOptions, *, is_hex: bool, as_lines: bool
 ) -> None:
     """Decode messages without frames and print them: the whole input or, with `as_lines`, each line of hex."""
     message, version, files = message_of(registry, words)
@@ -157,7 +157,7 @@ def _decoder(
     words: Sequence[str],
     kind: str,
     api_of: ResponseApis | None,
-    how: frame_json.Reading,
+    how: frame_json.JsonOptions,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
     """Return (decoder for frames of this kind, remaining command-line words for FILE)."""
     if kind == "message":

@@ -18,7 +18,7 @@ from tagwire_cli.input.captures import captured_frames, digest, read_faults, rou
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
-from tagwire_cli.output.tables import Column, print_table
+from tagwire_cli.output.tables import TableColumn, print_table
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
 _EXPLAINED_BYTES: Final = range(48, 97)
 _COLUMNS: Final = (
-    Column("client", style="cyan"),
-    Column("frames", is_number=True),
-    Column("bytes", is_number=True),
-    Column("APIs", is_number=True),
-    Column("most frequent"),
+    TableColumn("client", style="cyan"),
+    TableColumn("frames", is_number=True),
+    TableColumn("bytes", is_number=True),
+    TableColumn("APIs", is_number=True),
+    TableColumn("most frequent"),
 )
 
 _NEXT: Final = """\

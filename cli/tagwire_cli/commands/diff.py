@@ -10,7 +10,7 @@ from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, write_json
 
 if TYPE_CHECKING:
     from tagwire_cli.comparing.version_diff import VersionDiff
@@ -79,7 +79,12 @@ def _show(difference: "VersionDiff") -> None:
         say("the same fields")
         return
     say()
-    columns = (Column("field", style="cyan"), Column(f"v{old.version}"), Column(f"v{new.version}"), Column("change"))
+    columns = (
+        TableColumn("field", style="cyan"),
+        TableColumn(f"v{old.version}"),
+        TableColumn(f"v{new.version}"),
+        TableColumn("change"),
+    )
     rows = [
         (change.path, str(change.old or _ABSENT), str(change.new or _ABSENT), ", ".join(change.kinds))
         for change in difference.changes

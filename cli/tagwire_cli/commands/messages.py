@@ -7,15 +7,15 @@ import click
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, write_json
 
 _COLUMNS = (
-    Column("name", style="cyan"),
-    Column("kind"),
-    Column("key", is_number=True),
-    Column("component"),
-    Column("versions"),
-    Column("flexible"),
+    TableColumn("name", style="cyan"),
+    TableColumn("kind"),
+    TableColumn("key", is_number=True),
+    TableColumn("component"),
+    TableColumn("versions"),
+    TableColumn("flexible"),
 )
 
 

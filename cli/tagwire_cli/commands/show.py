@@ -12,7 +12,7 @@ from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, write_json
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tagwire.versions import Versions
 
 
-_FIELD = Column("field", style="cyan")
+_FIELD = TableColumn("field", style="cyan")
 _BY_VERSIONS = (
     _FIELD,
-    Column("type"),
-    Column("versions"),
-    Column("nullable"),
-    Column("tag"),
-    Column("default"),
-    Column("ignorable"),
+    TableColumn("type"),
+    TableColumn("versions"),
+    TableColumn("nullable"),
+    TableColumn("tag"),
+    TableColumn("default"),
+    TableColumn("ignorable"),
 )
-_HISTORY = (Column("version", is_number=True, style="cyan"), Column("releases"), Column("change"))
-_IN_WIRE_ORDER = (_FIELD, Column("type"), Column("tag"), Column("default"))
-_ABOUT = Column("about")
+_HISTORY = (TableColumn("version", is_number=True, style="cyan"), TableColumn("releases"), TableColumn("change"))
+_IN_WIRE_ORDER = (_FIELD, TableColumn("type"), TableColumn("tag"), TableColumn("default"))
+_ABOUT = TableColumn("about")
 _INDENT = "  "
 
 
@@ -356,7 +356,7 @@ def _item(item: "Item") -> dict[str, Any]:
 
 
 def _print_fields(
-    columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
+    columns: tuple[TableColumn, ...], rows: list[tuple[str, tuple[str, ...]]], abouts: Mapping[str, str] | None
 ) -> None:
     """Print a table of fields. If `abouts` is given, the last column has the documentation of each field."""
     if rows:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _KEYS: Final = ("message", "version", "header", "body")
 
 
-class Reading(NamedTuple):
+class JsonOptions(NamedTuple):
     """The options for decoding messages and for printing them as JSON."""
 
     style: str
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
     """Number of blanks per level; None for a single line."""
 
 
-def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
+def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":
     """Return a decoder of requests. Each request's header determines its class and version."""
 
     def decode(data: bytes) -> str:
@@ -56,7 +56,7 @@ def request_decoder(registry: "Registry", how: Reading) -> "Decoder":
     return decode
 
 
-def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: Reading) -> "Decoder":
+def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: JsonOptions) -> "Decoder":
     """Return a decoder of responses. A response lacks its API key and version, which `api_of` finds."""
 
     def decode(data: bytes) -> str:
@@ -66,7 +66,7 @@ def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int,
     return decode
 
 
-def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
+def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
     """Return a decoder of captured frames."""
 
     def decode(data: bytes) -> str:
@@ -78,7 +78,7 @@ def captured_decoder(frame: "CapturedFrame", how: Reading) -> "Decoder":
     return decode
 
 
-def message_decoder(message: "type[Message]", version: int, how: Reading) -> "Decoder":
+def message_decoder(message: "type[Message]", version: int, how: JsonOptions) -> "Decoder":
     """Return a decoder of messages without headers, all of the same class and version."""
 
     def decode(data: bytes) -> str:
@@ -120,7 +120,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 
 
 def _frame_text(
-    header: "Message", message: "Message", version: int, how: Reading, first: "Mapping[str, str] | None" = None
+    header: "Message", message: "Message", version: int, how: JsonOptions, first: "Mapping[str, str] | None" = None
 ) -> str:
     """Return a frame as JSON text. The keys in `first` come before the frame's own keys."""
     members = {

@@ -34,7 +34,7 @@ _PROSE: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table: its title, and how its cells are displayed."""
 
     title: str
@@ -43,7 +43,7 @@ class Column:
     """The name of a rich style, for terminals."""
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     """Print a table with column titles."""
     clear_bar()
     rows = [[printable(given_name(cell)) for cell in row] for row in rows]
@@ -63,8 +63,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def fitted(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
-) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int
+) -> tuple[Sequence[TableColumn], Sequence[Sequence[str]]]:
     """Fit a table to a width: shorten long cells, then remove columns that still don't fit."""
     cells = [[column.title, *(row[number] for row in rows)] for number, column in enumerate(columns)]
     widths = [max(map(len, each)) for each in cells]
@@ -111,7 +111,7 @@ def _shortened(cell: str, width: int, *, is_path: bool) -> str:
     return f"…{cell[1 - width :]}" if is_path else f"{cell[: width - 1]}…"
 
 
-def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table

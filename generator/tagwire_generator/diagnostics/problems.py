@@ -109,7 +109,7 @@ class Problem:
         }
 
 
-class Source:
+class CheckedText:
     """The text of a spec, with its file name."""
 
     __slots__ = ("_lines", "file", "text")

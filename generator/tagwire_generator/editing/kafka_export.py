@@ -18,7 +18,7 @@ from tagwire_generator.reading.imports import SharedStructs, without_imports
 from tagwire_generator.reading.register import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
-from tagwire_generator.syntax.parse import Items, Node, Object, parse
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
@@ -28,7 +28,7 @@ _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Inexpressible:
     """A property of a spec that Kafka's spec language can't express, with its position."""
 
     what: str
@@ -53,9 +53,9 @@ class Exported:
     component: str
     name: str
     status: Status
-    lost: tuple[Spot, ...] = ()
+    lost: tuple[Inexpressible, ...] = ()
     """The extensions that were removed or rewritten."""
-    stops: tuple[Spot, ...] = ()
+    stops: tuple[Inexpressible, ...] = ()
     text: str = ""
     """The spec for Kafka's generator if `status` is "plain" or "writable"; otherwise ""."""
 
@@ -120,7 +120,7 @@ def _verdict(place: str, key: str) -> str:
     return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
 
 
-def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
+def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
     """Yield (position, how to export it) for each key and type in the spec that Kafka's spec language lacks."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
@@ -128,7 +128,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]
         verdict = _verdict(place, key)
         if verdict and not (is_shared and key in ("type", "dialect")):
             member = node.members[key]
-            yield Spot(f"the key {key}", spec.file, member.line, member.column), verdict
+            yield Inexpressible(f"the key {key}", spec.file, member.line, member.column), verdict
     types = {
         (member.line, member.column): f"the type {getattr(member, 'raw', '')}"
         for node, key, _ in _keys(root, "sharedStruct" if is_shared else "message")
@@ -138,7 +138,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]
     for problem in read_spec(_as_kafka(spec, root), options=replace(options, dialect="kafka"), shared=None).problems:
         what = types.get((problem.line, problem.column))
         if problem.rule == "TW709" and what:
-            yield Spot(what, spec.file, problem.line, problem.column), "refused"
+            yield Inexpressible(what, spec.file, problem.line, problem.column), "refused"
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
@@ -165,7 +165,7 @@ def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
             yield from _keys(each, inner or "")
 
 
-def _objects(node: Node) -> list[Object]:
+def _objects(node: JsonNode) -> list[Object]:
     found = node.items if isinstance(node, Items) else (node,)
     return [each for each in found if isinstance(each, Object)]
 
@@ -188,14 +188,16 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
     return made
 
 
-def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
+def _other_stops(
+    message: MessageSpec, root: Object, written: str, lost: tuple[Inexpressible, ...]
+) -> Iterator[Inexpressible]:
     """Yield other obstacles to the export: headers that Kafka would not use, or an error in the rewritten spec."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
-        yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)
+        yield Inexpressible("headers other than those that Kafka implies", message.file, member.line, member.column)
     for problem in read_spec(written, file=message.file, options=SpecOptions()).problems:
         if problem.severity == "error":
             retired = next((each for each in lost if each.what == "the key reservedTags"), None)
-            place = retired or Spot("", message.file, message.line, message.column)
+            place = retired or Inexpressible("", message.file, message.line, message.column)
             yield replace(place, what=problem.message)
             return

@@ -9,7 +9,7 @@ from tagwire_generator.diagnostics.problems import render
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import normal_form, plain_tree
-from tagwire_generator.syntax.parse import Items, Node, Object, parse
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, parse
 from tagwire_generator.syntax.spec_text import BLOCKS, TOKEN, Comments, Path, inline, read_comments, spec_text
 
 _STEP: Final = "  "
@@ -38,7 +38,7 @@ class SpecEdit:
             text = text[:start] + new + text[end:]
         return text
 
-    def replace(self, node: Node, value: Any) -> None:
+    def replace(self, node: JsonNode, value: Any) -> None:
         """Replace the text of a value."""
         start = self._start(node)
         self._edits.append((start, self._end(start), inline(value)))
@@ -98,7 +98,7 @@ class SpecEdit:
             place = self._behind_comments(comma) if is_lined else comma
             self._edits.append((place, place, f"{gap}{new},"))
 
-    def _set(self, entry: Mapping[str, Any], like: Node, indent: str) -> str:
+    def _set(self, entry: Mapping[str, Any], like: JsonNode, indent: str) -> str:
         """Format a new list entry with the line breaks and spacing of the entry `like`. Don't indent the first line."""
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
@@ -115,7 +115,7 @@ class SpecEdit:
 
     # ------------------------------------------------------------ positions
 
-    def _start(self, node: Node) -> int:
+    def _start(self, node: JsonNode) -> int:
         return self._lines[node.line - 1] + node.column - 1
 
     def _end(self, start: int) -> int:

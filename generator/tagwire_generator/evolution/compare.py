@@ -31,10 +31,10 @@ from tagwire.message.json import json_value
 from tagwire.message.register import Register
 from tagwire.wire.wire_type import WireType
 from tagwire_generator.diagnostics.problems import CHANGE_RULES
-from tagwire_generator.evolution.field_matching import Step, matched, same_width
+from tagwire_generator.evolution.field_matching import MatchedField, matched, same_width
 from tagwire_generator.evolution.value_rules import enum_changes, key_change, union_changes
 
-Steps = tuple[Step, ...]
+Steps = tuple[MatchedField, ...]
 """The path from the message to a field."""
 
 
@@ -194,7 +194,7 @@ class _Walk:
             before = olds.get(now.name)
             if before is None:
                 continue
-            here = (*steps, Step(_stand_in(before), _stand_in(now)))
+            here = (*steps, MatchedField(_stand_in(before), _stand_in(now)))
             if before.ignorable != now.ignorable:
                 change = "dropped and is now rejected" if before.ignorable else "rejected and is now dropped"
                 self.add("TW944", here, f"a value here was {change}", "ignorable")
@@ -310,7 +310,7 @@ def _stand_in(missing: Missing) -> Item:
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 
-def _moved(members: Iterable[Step], old_items: Sequence[Item]) -> set[str]:
+def _moved(members: Iterable[MatchedField], old_items: Sequence[Item]) -> set[str]:
     """Return the new names of the fields that moved, assuming that as few fields as possible were moved."""
     places = {item.name: place for place, item in enumerate(old_items)}
     kept = [

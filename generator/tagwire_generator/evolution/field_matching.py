@@ -12,7 +12,7 @@ from tagwire_generator.model import MessageSpec
 _FIXED = (Fixed, NullableFixed)
 
 
-class Step(NamedTuple):
+class MatchedField(NamedTuple):
     """A field in the old and the new layout; None stands for a layout that does not have the field."""
 
     old: Item | None
@@ -26,13 +26,13 @@ class Step(NamedTuple):
         return found
 
 
-def matched(old: StructLayout, new: StructLayout) -> tuple[Step, ...]:
+def matched(old: StructLayout, new: StructLayout) -> tuple[MatchedField, ...]:
     """Pair the fields of both structs: the new fields in wire order, then the removed fields."""
     olds = {item.name: item for item in old.fields}
     renamed = _renamed(old, new)
-    steps = [Step(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]
+    steps = [MatchedField(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]
     found = {step.old.name for step in steps if step.old}
-    return (*steps, *(Step(item, None) for item in old.fields if item.name not in found))
+    return (*steps, *(MatchedField(item, None) for item in old.fields if item.name not in found))
 
 
 def same_shape(old: Type, new: Type) -> bool:
@@ -98,7 +98,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
+class MatchedMessages:
     """The matched messages of two sets of specs."""
 
     pairs: tuple[Pair, ...]
@@ -110,7 +110,7 @@ class Pairing:
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 
-def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
+def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> MatchedMessages:
     """Pair the messages of two sets, in the order of the new set."""
     by_name = {each.spec.name: each for each in old}
     by_key = {key: each for each in old if each.spec.valid_versions and (key := api_of(each.spec)) is not None}
@@ -132,7 +132,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
         key = api_of(each)
         take(each, by_key.get(key) if key is not None else None, "key")
     pairs = tuple(found[id(each)] for each in messages if id(each) in found)
-    return Pairing(pairs, tuple(each for each in old if each.spec.name not in taken))
+    return MatchedMessages(pairs, tuple(each for each in old if each.spec.name not in taken))
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:

@@ -19,16 +19,16 @@ _INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
 _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
 
 
-class Headers:
+class HeaderSpecs:
     """The header specs in one set of specs."""
 
     def __init__(self, specs: Iterable[MessageSpec] = ()) -> None:
         names = HEADER_NAMES.values()
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
-    def or_those_of(self, other: "Headers") -> "Headers":
+    def or_those_of(self, other: "HeaderSpecs") -> "HeaderSpecs":
         """Return these headers, supplemented by the headers that only the other set has."""
-        return Headers((other._own | self._own).values())
+        return HeaderSpecs((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
         """Return the layout of a request or response version, starting with its header.
@@ -79,7 +79,7 @@ def _kafka_header(kind: str, header_version: int) -> StructLayout:
 
 
 def attribute_findings(
-    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
+    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[HeaderSpecs, HeaderSpecs]
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
@@ -154,7 +154,7 @@ def _is(versions: Versions, *, past: bool = False) -> str:
 
 
 def _header_findings(
-    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[Headers, Headers]
+    old: MessageSpec, new: MessageSpec, unstable: Versions, headers: tuple[HeaderSpecs, HeaderSpecs]
 ) -> Iterator[Finding]:
     changed: dict[tuple[int, int], list[int]] = {}
     if old.kind != new.kind:

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from tagwire.layout import Array, StructLayout, Union
 from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
-from tagwire_generator.evolution.field_matching import Step
+from tagwire_generator.evolution.field_matching import MatchedField
 
 
-def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
+def union_changes(
+    old: StructLayout, new: StructLayout, members: Iterable[MatchedField]
+) -> Iterator[tuple[MatchedField, str, str]]:
     """Yield (field, violated rule, description) for changed unions. A change to several fields is reported once."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
@@ -17,7 +19,9 @@ def union_changes(old: StructLayout, new: StructLayout, members: Iterable[Step])
         seen.add(text)
 
 
-def _changes(old: StructLayout, new: StructLayout, members: Iterable[Step]) -> Iterator[tuple[Step, str, str]]:
+def _changes(
+    old: StructLayout, new: StructLayout, members: Iterable[MatchedField]
+) -> Iterator[tuple[MatchedField, str, str]]:
     olds, news = _by_field(old), _by_field(new)
     renamed = {step.old.name: step.new.name for step in members if step.old and step.new}
     for step in members:

@@ -21,9 +21,9 @@ from tagwire_generator.evolution.declared import (
     format_findings,
     tag_findings,
 )
-from tagwire_generator.evolution.field_matching import Pair, Pairing, api_of, pair_up
+from tagwire_generator.evolution.field_matching import MatchedMessages, Pair, api_of, pair_up
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change, runs
-from tagwire_generator.evolution.message_attributes import Headers, attribute_findings, lowered_findings
+from tagwire_generator.evolution.message_attributes import HeaderSpecs, attribute_findings, lowered_findings
 from tagwire_generator.evolution.released import Released, RetiredTags, Stability, as_released
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
@@ -71,9 +71,9 @@ def compare_messages(
 
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
-) -> tuple[Headers, Headers]:
+) -> tuple[HeaderSpecs, HeaderSpecs]:
     """Return the header specs of the old and the new set. A header that only one set has is used for both sets."""
-    before, now = Headers(old), Headers(new).or_those_of(Headers(known))
+    before, now = HeaderSpecs(old), HeaderSpecs(new).or_those_of(HeaderSpecs(known))
     return before.or_those_of(now), now.or_those_of(before)
 
 
@@ -91,7 +91,7 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 # ---------------------------------------------------------------- messages
 
 
-def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Headers]) -> list[Finding]:
+def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs, HeaderSpecs]) -> list[Finding]:
     old, new = pair.old.spec, pair.new
     if old.format is not None or new.format is not None:
         return [] if old == new else list(format_findings(old, new))
@@ -140,7 +140,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
         )
 
 
-def _taken_keys(pairing: Pairing, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
+def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
     """Yield a finding for each API key that a different message used before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}

@@ -45,7 +45,7 @@ def _words(text: str) -> tuple[tuple[int, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReleaseSpan:
     """Consecutive releases in which a version has the same bytes."""
 
     first: str
@@ -63,7 +63,7 @@ class Span:
 class MessageHistory:
     """The versions of a message, each with its spans in the order of releases."""
 
-    versions: Mapping[int, tuple[Span, ...]]
+    versions: Mapping[int, tuple[ReleaseSpan, ...]]
 
     @property
     def redefined(self) -> tuple[int, ...]:
@@ -91,9 +91,9 @@ class History:
             blocks.append("# Encodings of versions that were redefined.\n[layouts]\n" + "".join(layouts))
         return "\n".join(blocks)
 
-    def _redefined(self) -> Iterator[Span]:
+    def _redefined(self) -> Iterator[ReleaseSpan]:
         """Among all redefined versions, yield the newest span of each distinct layout."""
-        found: dict[str, Span] = {}
+        found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:
                 for span in message.versions[version]:
@@ -123,7 +123,7 @@ def read_history(path: Path) -> History:
 
 
 def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHistory:
-    versions: dict[int, tuple[Span, ...]] = {}
+    versions: dict[int, tuple[ReleaseSpan, ...]] = {}
     for version, texts in table.items():
         spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
         if not _VERSION.fullmatch(version) or not spans:
@@ -132,9 +132,9 @@ def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHis
     return MessageHistory(versions)
 
 
-def _span(text: str, layouts: Mapping[str, str]) -> Span:
+def _span(text: str, layouts: Mapping[str, str]) -> ReleaseSpan:
     match = _SPAN.fullmatch(text)
     if match is None:
         raise ValueError(f"expected releases such as '3.5.2 to 3.6.2: 0123456789abcdef', got {text!r}")
     digest = match["digest"]
-    return Span(match["first"], match["last"] or match["first"], digest, layouts.get(digest, ""))
+    return ReleaseSpan(match["first"], match["last"] or match["first"], digest, layouts.get(digest, ""))

@@ -15,7 +15,7 @@ from tagwire_generator.diagnostics.problems import Problem, quoted
 from tagwire_generator.model.violations import InvalidSpec, Violation
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
-from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
+from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_errors
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Part:
         self.wounds: set[str] = set()
         self._spelled = spelled or {}
 
-    def place(self, key: str) -> Node:
+    def place(self, key: str) -> JsonNode:
         """Return the node at which to report a problem with a key: the key's value, or the object if it is absent."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
@@ -56,7 +56,7 @@ class Reading:
 
     def __init__(
         self,
-        document: Document,
+        document: ParsedSpec,
         root: Object,
         options: SpecOptions,
         registers: "Registers | None" = None,
@@ -91,16 +91,16 @@ class Reading:
         """Whether any problem found so far is an error, which stops generation."""
         return any(problem.severity == "error" for problem in self.problems)
 
-    def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
+    def report(self, rule: str, node: JsonNode, message: str, *, because: str = "") -> None:
         """Add a problem at a node. If only errors in another file cause the problem, `because` is that file's name."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
-    def is_refused(self, node: Node) -> bool:
+    def is_refused(self, node: JsonNode) -> bool:
         """Return whether this value, or a value inside it, violates the schema of specs."""
         return any(id(each) in self._refused for each in walk(node))
 
-    def value(self, part: Part, key: str, convert: Callable[[Node], Any]) -> Any:
+    def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:
         """Return a key's converted value; None if the key is absent or invalid. An invalid key is added to `wounds`."""
         node = part.node.get(key)
         if node is None:

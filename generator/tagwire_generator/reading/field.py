@@ -15,16 +15,16 @@ from tagwire_generator.model.record_format_spec import RecordFormats
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.keys import Convert, attributes_of, keys_of
 from tagwire_generator.reading.values import BadValue, by_version, is_hexadecimal, items, tag_number, text, whole_number
-from tagwire_generator.syntax.parse import Node, Object
+from tagwire_generator.syntax.parse import JsonNode, Object
 
 _BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
 
 
-def _bits(node: Node) -> tuple[BitsSpec, ...]:
+def _bits(node: JsonNode) -> tuple[BitsSpec, ...]:
     return tuple(_group(item) for item in items(node))
 
 
-def _group(node: Node) -> BitsSpec:
+def _group(node: JsonNode) -> BitsSpec:
     assert isinstance(node, Object)
     place = node.members["bits"].value
     found = _BITS.fullmatch(text(place).strip())
@@ -44,7 +44,7 @@ def _group(node: Node) -> BitsSpec:
     )
 
 
-def _when(node: Node) -> When:
+def _when(node: JsonNode) -> When:
     assert isinstance(node, Object)
     field, _, bits = text(node.members["field"].value).partition(".")
     equals = node.get("equals")
@@ -55,11 +55,11 @@ FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
 """Converters for keys of record formats whose kind in the schema does not determine the converter."""
 
 
-def _type(node: Node) -> FieldType:
+def _type(node: JsonNode) -> FieldType:
     return FieldType.parse(text(node))
 
 
-def _record_formats(node: Node) -> RecordFormats:
+def _record_formats(node: JsonNode) -> RecordFormats:
     return by_version(node, text)
 
 
@@ -119,7 +119,7 @@ def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) 
     return FieldSpec(**attributes, framing=FramingSpec(**framing), is_of_format=is_of_format, is_optional=is_optional)
 
 
-def check_hexadecimal(reading: Reading, node: Node | None) -> None:
+def check_hexadecimal(reading: Reading, node: JsonNode | None) -> None:
     """Report a hexadecimal tag such as 0x0001, unless the spec is in the draft dialect (KIP-482's first draft)."""
     if node is not None and not reading.is_draft and not reading.is_refused(node) and is_hexadecimal(node):
         reading.report("TW708", node, f"only the draft dialect writes tags in hexadecimal; write {tag_number(node)}")

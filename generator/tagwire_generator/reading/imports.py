@@ -25,7 +25,7 @@ from tagwire_generator.reading.context import Part, Reading
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.register import Registers
 from tagwire_generator.reading.values import by_version, items, whole_number
-from tagwire_generator.syntax.parse import Node, Object, Scalar, parse
+from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ NO_SHARED_STRUCTS: Final = SharedStructs()
 """The shared structs for a spec that is read without others."""
 
 
-def _struct_versions(node: Node) -> StructVersions:
+def _struct_versions(node: JsonNode) -> StructVersions:
     return StructVersions(by_version(node, whole_number))
 
 

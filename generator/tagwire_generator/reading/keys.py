@@ -11,17 +11,17 @@ from typing import Any, Final, TypeAlias
 
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.reading.values import boolean, items, tag_number, text, version_range, whole_number
-from tagwire_generator.syntax.parse import Node
+from tagwire_generator.syntax.parse import JsonNode
 from tagwire_generator.syntax.spec_schema import key_kinds
 
-Convert: TypeAlias = Callable[[Node], Any]
+Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
 """The kinds whose values `reading.struct` and `reading.imports` read."""
 _FOR_EDITORS: Final = "schemaReference"
 """The kind of a key that only editors use."""
 
 
-def _texts(node: Node) -> tuple[str, ...]:
+def _texts(node: JsonNode) -> tuple[str, ...]:
     return tuple(text(item) for item in items(node))
 
 

@@ -21,11 +21,11 @@ from tagwire_generator.reading.values import (
     version_range,
     whole_number,
 )
-from tagwire_generator.syntax.parse import Node, Object, Scalar, walk
+from tagwire_generator.syntax.parse import JsonNode, Object, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds
 
 
-def _valid_range(node: Node) -> Versions | None:
+def _valid_range(node: JsonNode) -> Versions | None:
     versions = version_range(node)
     if versions is None:
         raise BadValue("TW113", node, "validVersions is empty; give the versions that exist, or none")
@@ -34,16 +34,16 @@ def _valid_range(node: Node) -> Versions | None:
     return versions
 
 
-def _header_versions(node: Node) -> tuple[tuple[Versions, int], ...]:
+def _header_versions(node: JsonNode) -> tuple[tuple[Versions, int], ...]:
     return by_version(node, whole_number)
 
 
-def _fallback(node: Node) -> Fallback:
+def _fallback(node: JsonNode) -> Fallback:
     assert isinstance(node, Object)
     return Fallback(whole_number(node.members["version"].value), whole_number(node.members["errorCode"].value))
 
 
-def _claims(node: Node) -> tuple[Claim, ...]:
+def _claims(node: JsonNode) -> tuple[Claim, ...]:
     claims = []
     for item in items(node):
         assert isinstance(item, Object)
@@ -61,7 +61,7 @@ MESSAGE_KEYS: Final = keys_of(
 )
 """The keys of a message, without the keys for members, which the struct reader handles."""
 
-FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
+FORMAT_KEYS: Final[Mapping[str, Callable[[JsonNode], Any]]] = {
     "format": text,
     "discriminator": text,
     "claims": _claims,
@@ -166,7 +166,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             reading.message_wounds.add("versionsWithOptional")
 
 
-def _first_optional_fields(node: Object) -> Node | None:
+def _first_optional_fields(node: Object) -> JsonNode | None:
     found = (
         each.members["optionalFields"] for each in walk(node) if isinstance(each, Object) and each.get("optionalFields")
     )

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.reading.values import items
-from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
+from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
 """Names of keys in the draft dialect, by their names in the released dialect."""
@@ -56,7 +56,7 @@ class _Places:
     def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
         self._texts = texts
         self._shared = shared
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str, ParsedSpec] = {}
 
     def placed(self, finding: F) -> F:
         """Return the finding with the position of the key that causes it. The key may be in a shared struct's spec."""
@@ -76,7 +76,7 @@ class _Places:
             document = self._documents[file] = parse(self._texts[file], file=file)
         return document.root
 
-    def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
+    def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
         """Return the file, and the value of the key at a spot.
 
         If the field does not have the key, return the value of its `name` key. If the spec does not have the field,

@@ -13,7 +13,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs, may_be_register
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.values import BadValue, boolean, items, tag_number, text
-from tagwire_generator.syntax.parse import Node, Object, parse
+from tagwire_generator.syntax.parse import JsonNode, Object, parse
 from tagwire_generator.syntax.spec_schema import is_register
 
 
@@ -44,13 +44,13 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
     return None
 
 
-def _range(node: Node) -> KeyRangeSpec:
+def _range(node: JsonNode) -> KeyRangeSpec:
     assert isinstance(node, Object)
     first, last = (tag_number(node.members[key].value) for key in ("first", "last"))
     return KeyRangeSpec(_string(node, "name"), first, last, _boolean(node, "reserved") or False)
 
 
-def _entry(node: Node) -> RegisterEntry:
+def _entry(node: JsonNode) -> RegisterEntry:
     assert isinstance(node, Object)
     words = {
         key: _string(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem, Source, spec_error
+from tagwire_generator.diagnostics.problems import CheckedText, Problem, spec_error
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
@@ -91,7 +91,7 @@ def read_file(
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _unreadable(Source(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
+        return _unreadable(CheckedText(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
     return read_data(data, file=name, component=component, options=options, registers=registers, shared=shared)
 
 
@@ -109,7 +109,7 @@ def read_data(
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        source = Source(file, data.decode("utf-8", "replace"))
+        source = CheckedText(file, data.decode("utf-8", "replace"))
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = (
             f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
@@ -138,5 +138,5 @@ def load(
     return result.message
 
 
-def _unreadable(source: Source, rule: str, line: int, column: int, message: str) -> ReadResult:
+def _unreadable(source: CheckedText, rule: str, line: int, column: int, message: str) -> ReadResult:
     return ReadResult(None, (source.problem(rule, line, column, message),))

@@ -10,7 +10,7 @@ from tagwire_generator.model.violations import InvalidSpec
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.field import FieldPart, check_hexadecimal, read_field
 from tagwire_generator.reading.values import BadValue, items, tag_number, text, version_range
-from tagwire_generator.syntax.parse import Node, Object
+from tagwire_generator.syntax.parse import JsonNode, Object
 
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 """The keys for members. Messages, common structs and fields with an inline struct can have them."""
@@ -169,5 +169,5 @@ class StructReader:
         self._reading.message_wounds.add("members")
 
 
-def _stand_in_name(node: Node) -> str:
+def _stand_in_name(node: JsonNode) -> str:
     return f"Unreadable{node.line}At{node.column}"

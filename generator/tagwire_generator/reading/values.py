@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from tagwire.errors import VersionsError
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import quoted
-from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 
 T = TypeVar("T")
 
@@ -22,21 +22,21 @@ _HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,16}")
 class BadValue(Exception):
     """Raised for an invalid value. The reader reports the error at the position of `node`."""
 
-    def __init__(self, rule: str, node: Node, message: str) -> None:
+    def __init__(self, rule: str, node: JsonNode, message: str) -> None:
         super().__init__(message)
         self.rule = rule
         self.node = node
         self.message = message
 
 
-def text(node: Node) -> str:
+def text(node: JsonNode) -> str:
     """Return the text of a scalar, without quotes."""
     if not isinstance(node, Scalar):
         raise BadValue("TW111", node, "expected a string, got an object or a list")
     return node.raw
 
 
-def whole_number(node: Node) -> int:
+def whole_number(node: JsonNode) -> int:
     """Return an integer, written as a number or as a decimal string."""
     if isinstance(node, Scalar) and isinstance(node.value, int):
         return int(node.value)
@@ -45,19 +45,19 @@ def whole_number(node: Node) -> int:
     raise BadValue("TW114", node, f"{quoted(text(node))} is not a decimal integer in range")
 
 
-def tag_number(node: Node) -> int:
+def tag_number(node: JsonNode) -> int:
     """Return a tag, written as a number or as a decimal or hexadecimal string."""
     if is_hexadecimal(node):
         return int(text(node), 16)
     return whole_number(node)
 
 
-def is_hexadecimal(node: Node) -> bool:
+def is_hexadecimal(node: JsonNode) -> bool:
     """Return whether the node is a string such as 0x00ff."""
     return isinstance(node, Scalar) and _HEXADECIMAL.fullmatch(node.raw) is not None
 
 
-def boolean(node: Node) -> bool:
+def boolean(node: JsonNode) -> bool:
     """Return a boolean, which may also be written as 1, 0, "true" or "false"."""
     words = {"true": True, "false": False, "1": True, "0": False}
     found = words.get(text(node))
@@ -66,12 +66,12 @@ def boolean(node: Node) -> bool:
     return found
 
 
-def version_range(node: Node) -> Versions | None:
+def version_range(node: JsonNode) -> Versions | None:
     """Return a version range; None for a blank string, which counts as a missing key."""
     return version_text(text(node), node) if text(node).strip() else None
 
 
-def version_text(text: str, node: Node) -> Versions:
+def version_text(text: str, node: JsonNode) -> Versions:
     """Parse a version range. Errors are reported at `node`."""
     try:
         return Versions.parse(text)
@@ -80,19 +80,19 @@ def version_text(text: str, node: Node) -> Versions:
         raise BadValue("TW201", node, message) from error
 
 
-def by_version(node: Node, convert: Callable[[Node], T]) -> tuple[tuple[Versions, T], ...]:
+def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[Versions, T], ...]:
     """Return the entries of an object keyed by version ranges, sorted by version."""
     assert isinstance(node, Object), "the schema has refused anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))
 
 
-def is_reversed(node: Node, versions: Versions | None) -> bool:
+def is_reversed(node: JsonNode, versions: Versions | None) -> bool:
     """Return whether a range is empty because its ends are reversed, and not because it is "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 
-def items(node: Node | None) -> tuple[Node, ...]:
+def items(node: JsonNode | None) -> tuple[JsonNode, ...]:
     """Return the items of a list. A node that is not a list counts as a list of one, and None as an empty list."""
     if node is None:
         return ()

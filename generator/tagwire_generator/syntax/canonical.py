@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
-from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
@@ -32,7 +32,7 @@ Note = Callable[[str], None]
 """A callback for values in another form than the normal one. It gets a sentence with the path of the value."""
 
 
-def plain_tree(node: Node) -> Any:
+def plain_tree(node: JsonNode) -> Any:
     """Convert the parsed tree of a valid spec to dicts, lists and scalars without positions."""
     if isinstance(node, Object):
         return {member.key: plain_tree(member.value) for member in node.all_members}

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import lark
 
-from tagwire_generator.diagnostics.problems import Problem, Source, quoted
+from tagwire_generator.diagnostics.problems import CheckedText, Problem, quoted
 
 MAX_DEPTH: Final = 40
 """Maximum nesting of objects and lists in a spec. It allows eighteen nested inline structs."""
@@ -69,7 +69,7 @@ _HINTS: Final = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class JsonNode:
     """A value and the position of its first character."""
 
     line: int
@@ -77,7 +77,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scalar(Node):
+class Scalar(JsonNode):
     """A string, number, boolean or null. `raw` is the content of a string, or a number as it is written."""
 
     value: str | int | float | bool | None
@@ -85,30 +85,30 @@ class Scalar(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Items(Node):
+class Items(JsonNode):
     """A JSON array."""
 
-    items: tuple[Node, ...]
-    trailing_comma: Node | None
+    items: tuple[JsonNode, ...]
+    trailing_comma: JsonNode | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member(Node):
+class Member(JsonNode):
     """A key and its value. The node's position is the key's position."""
 
     key: str
-    value: Node
+    value: JsonNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Object(Node):
+class Object(JsonNode):
     """An object. `all_members` includes repeated keys; `members` has only the first occurrence of each key."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]
-    trailing_comma: Node | None
+    trailing_comma: JsonNode | None
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> JsonNode | None:
         """Return the value of a key. Return None for an absent key and for null, which mean the same in specs."""
         member = self.members.get(key)
         if member is None or (isinstance(member.value, Scalar) and member.value.value is None):
@@ -117,19 +117,19 @@ class Object(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedSpec:
     """A parsed spec. `root` is None if no tree could be built."""
 
-    source: Source
+    source: CheckedText
     root: Object | None
     is_draft: bool
     problems: tuple[Problem, ...]
 
 
-class _TreeBuilder(lark.Transformer[Any, Node]):
+class _TreeBuilder(lark.Transformer[Any, JsonNode]):
     """The parser's callbacks. lark calls each as soon as it has parsed the text of a grammar rule."""
 
-    def start(self, children: list[Node]) -> Node:
+    def start(self, children: list[JsonNode]) -> JsonNode:
         return children[0]
 
     def object(self, children: list[Any]) -> Object:
@@ -142,7 +142,7 @@ class _TreeBuilder(lark.Transformer[Any, Node]):
         bracket, *rest = children
         return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _place(rest[1:]))
 
-    def members(self, children: list[Any]) -> list[Node]:
+    def members(self, children: list[Any]) -> list[JsonNode]:
         if len(children) == 1:
             return children
         children[0].append(children[2])
@@ -169,8 +169,8 @@ class _TreeBuilder(lark.Transformer[Any, Node]):
         return Scalar(token.line, token.column, {"true": True, "false": False, "null": None}[token], str(token))
 
 
-def _place(trailing: list[Any]) -> Node | None:
-    return Node(trailing[0].line, trailing[0].column) if trailing else None
+def _place(trailing: list[Any]) -> JsonNode | None:
+    return JsonNode(trailing[0].line, trailing[0].column) if trailing else None
 
 
 def _unquoted(token: str) -> str:
@@ -182,38 +182,38 @@ def _parser() -> lark.Lark:
     return lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=_TreeBuilder())
 
 
-def _parse_tree(text: str) -> Node:
+def _parse_tree(text: str) -> JsonNode:
     """Parse a text. This function exists to declare the tree's type, which lark doesn't know."""
     parser: Any = _parser()
-    root: Node = parser.parse(text)
+    root: JsonNode = parser.parse(text)
     return root
 
 
-def parse(text: str, *, file: str) -> Document:
+def parse(text: str, *, file: str) -> ParsedSpec:
     """Parse the text of a spec, and report all syntax errors.
 
     Never raises an error. Invalid JSON results in a document without a root.
     """
-    source = Source(file, text)
+    source = CheckedText(file, text)
     if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
         message = "the file begins with a byte order mark; save it as UTF-8 without one"
-        return Document(source, None, False, (source.problem("TW102", 1, 1, message),))
+        return ParsedSpec(source, None, False, (source.problem("TW102", 1, 1, message),))
     try:
         root = _parse_tree(text)
     except lark.UnexpectedInput as error:
-        return Document(source, None, False, (_syntax_problem(source, error),))
+        return ParsedSpec(source, None, False, (_syntax_problem(source, error),))
     deep = _too_deep(root)
     if deep is not None:
         message = f"objects and lists are nested more than {MAX_DEPTH} deep here; share structs through commonStructs"
-        return Document(source, None, False, (source.problem("TW107", deep.line, deep.column, message),))
+        return ParsedSpec(source, None, False, (source.problem("TW107", deep.line, deep.column, message),))
     if not isinstance(root, Object):
         message = "a spec is one JSON object, { ... }; this is another kind of value"
-        return Document(source, None, False, (source.problem("TW109", root.line, root.column, message),))
+        return ParsedSpec(source, None, False, (source.problem("TW109", root.line, root.column, message),))
     is_draft = any(key in node.members for node in walk(root) if isinstance(node, Object) for key in DRAFT_KEYS)
-    return Document(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
+    return ParsedSpec(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
 
 
-def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
+def _syntax_problem(source: CheckedText, error: lark.UnexpectedInput) -> Problem:
     if isinstance(error, lark.UnexpectedCharacters):
         found = source.text[error.pos_in_stream]  # type: ignore[index]
         hint = _HINTS.get(
@@ -245,28 +245,28 @@ def _expected(accepted: set[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def _children(node: JsonNode) -> tuple[JsonNode, ...]:
     if isinstance(node, Object):
         return tuple(member.value for member in node.all_members)
     return node.items if isinstance(node, Items) else ()
 
 
-def _too_deep(root: Node) -> Node | None:
+def _too_deep(root: JsonNode) -> JsonNode | None:
     """Return the first object or list that is nested one level too deep; None if there is none."""
-    level: list[Node] = [root]
+    level: list[JsonNode] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]
     return level[0] if level else None
 
 
-def walk(root: Node) -> Iterator[Node]:
+def walk(root: JsonNode) -> Iterator[JsonNode]:
     """Yield a node and all values inside it, including the values of repeated keys."""
     yield root
     for child in _children(root):
         yield from walk(child)
 
 
-def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Problem]:
+def _text_problems(source: CheckedText, root: Object, is_draft: bool) -> Iterator[Problem]:
     """Yield problems for repeated keys, trailing commas and lone surrogates."""
     for node in walk(root):
         if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -284,7 +284,7 @@ def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Pro
             yield source.problem("TW105", comma.line, comma.column, message)
 
 
-def _half_characters(source: Source, node: Node, text: str) -> Iterator[Problem]:
+def _half_characters(source: CheckedText, node: JsonNode, text: str) -> Iterator[Problem]:
     if any("\ud800" <= character <= "\udfff" for character in text):
         message = f"{quoted(text)} contains half of a surrogate pair, which UTF-8 can't encode"
         yield source.problem("TW108", node.line, node.column, message)

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator, ValidationError, validators
 
 from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
-from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar
 
 _NOT_IN_DRAFT: Final = {
     "versions": "versionsWithOptional gives its versions",
@@ -45,7 +45,7 @@ class ShapeError:
 
     __slots__ = ("message", "node", "rule", "unusable")
 
-    def __init__(self, rule: str, node: Node, message: str, unusable: Node | None = None) -> None:
+    def __init__(self, rule: str, node: JsonNode, message: str, unusable: JsonNode | None = None) -> None:
         self.rule = rule
         self.node = node
         self.message = message
@@ -152,7 +152,7 @@ def _is_type(root: Object, word: str) -> bool:
     return isinstance(kind, Scalar) and kind.value == word
 
 
-def _plain(node: Node) -> Any:
+def _plain(node: JsonNode) -> Any:
     """Convert the tree to Python data. Keys whose value is null are left out."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
@@ -161,8 +161,8 @@ def _plain(node: Node) -> Any:
     return node.value if isinstance(node, Scalar) else None
 
 
-def _node_at(root: Object, path: Iterable[str | int]) -> Node:
-    node: Node = root
+def _node_at(root: Object, path: Iterable[str | int]) -> JsonNode:
+    node: JsonNode = root
     for step in path:
         if isinstance(node, Object):
             node = node.members[str(step)].value
@@ -171,7 +171,7 @@ def _node_at(root: Object, path: Iterable[str | int]) -> Node:
     return node
 
 
-def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
+def _unknown_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     known = error.schema["properties"]
     is_optional_field = "nullable" in known and "tag" in known
@@ -189,7 +189,7 @@ def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
             yield ShapeError("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
 
 
-def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
+def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
@@ -198,7 +198,7 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeError]:
             yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
 
 
-def _unknown_key(node: Node, error: _Error) -> ShapeError:
+def _unknown_key(node: JsonNode, error: _Error) -> ShapeError:
     words = [word for word in error.validator_value if isinstance(word, str)]
     if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
         message = f"found {_value_in_words(error.instance)}, expected {' or '.join(words)}"
@@ -207,7 +207,7 @@ def _unknown_key(node: Node, error: _Error) -> ShapeError:
     return ShapeError("TW112", node, message, node)
 
 
-def _extension_key(root: Object, node: Node, error: _Error) -> ShapeError:
+def _extension_key(root: Object, node: JsonNode, error: _Error) -> ShapeError:
     *_, key = error.absolute_path
     what = f"type {error.instance}" if key == "type" else f"key {key!r}"
     remedy = 'change "dialect" to "tagwire"' if root.get("dialect") else 'add "dialect": "tagwire" to the spec'
@@ -215,7 +215,7 @@ def _extension_key(root: Object, node: Node, error: _Error) -> ShapeError:
     return ShapeError("TW709", node, message, node)
 
 
-def _wrong_kind(node: Node, error: _Error) -> ShapeError:
+def _wrong_kind(node: JsonNode, error: _Error) -> ShapeError:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
     wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
     message = f"found {_value_in_words(error.instance)}, expected {' or '.join(wanted)}"

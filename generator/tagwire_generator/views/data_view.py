@@ -17,7 +17,7 @@ from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc, version_history
-from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.imports import ModuleImports
 from tagwire_generator.views.struct_calls import KeyedView, UnionView, keyed_views, union_views, which_types
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", "uuid_literal"]
@@ -101,9 +101,9 @@ class DataViews:
         # In a class body, a struct or attribute hides an import of the same name, so such imports get other names.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
-        self.imports = Imports(taken)
-        self.type_imports = Imports(taken)
-        self.registers = Imports(taken)
+        self.imports = ModuleImports(taken)
+        self.type_imports = ModuleImports(taken)
+        self.registers = ModuleImports(taken)
 
     def module(self, source: str) -> DataModuleView:
         """Return the view of the module, for its template."""

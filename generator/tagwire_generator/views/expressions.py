@@ -31,7 +31,7 @@ from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
 from tagwire_generator.views.docstrings import StructNames, has_binary
-from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.imports import ModuleImports
 
 
 class _Helpers(NamedTuple):
@@ -73,8 +73,8 @@ class Expressions:
     """The expressions, imports and constants of one serializer module."""
 
     def __init__(self, structs: StructNames) -> None:
-        self.imports = Imports()
-        self._data_classes = Imports(_RUNTIME_NAMES | structs.serializers)
+        self.imports = ModuleImports()
+        self._data_classes = ModuleImports(_RUNTIME_NAMES | structs.serializers)
         self.constants: dict[str, str] = {}
         """The constants of the module: expressions by name."""
         self._structs = structs

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 
-class Imports:
+class ModuleImports:
     """The names that a module imports.
 
     If a spec uses a name such as `Message` or `UUID` itself, the imported name gets a leading underscore, which no name

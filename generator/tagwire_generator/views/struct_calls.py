@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import is_key_type, map_keys
 from tagwire_generator.model.python_names import attribute_name, snake_case
-from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.imports import ModuleImports
 
 Annotate = Callable[[FieldSpec], str]
 """A function that returns the type of a field's attribute, without null."""
@@ -36,7 +36,7 @@ class KeyedView:
     doc: str
 
 
-def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -> tuple[UnionView, ...]:
+def union_views(struct: StructSpec, annotate: Annotate, type_imports: ModuleImports) -> tuple[UnionView, ...]:
     """Return the views of a struct's unions, ordered by their first alternatives."""
     unions: dict[str, list[FieldSpec]] = {}
     for field in struct.fields:
@@ -60,7 +60,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -
     return tuple(views)
 
 
-def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[str, str] | None:
+def which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
     """Return the parameter type and the return type of the method `which`; None for a struct without unions."""
     if not unions:
         return None
@@ -72,7 +72,9 @@ def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[s
     )
 
 
-def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: Imports) -> tuple[KeyedView, ...]:
+def keyed_views(
+    spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: ModuleImports
+) -> tuple[KeyedView, ...]:
     """Return a view for each array of the struct whose elements can be found by key."""
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []

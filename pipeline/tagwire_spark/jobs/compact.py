@@ -27,7 +27,7 @@ from tagwire.log.rewriting import SEGMENT_FILES, Rewriter, SegmentReport, groups
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 from tagwire_spark.jobs.last_offsets import find_last_offsets, last_offsets_between
-from tagwire_spark.jobs.outputs import Staged, Staging, attempt, job_output, staging
+from tagwire_spark.jobs.outputs import JobFolders, Staging, attempt, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units, steadily
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -226,7 +226,7 @@ def do_unit(
 
     Raises LogError, CompactionError, LogPathError or PipelineError if the work fails.
     """
-    return _WORK[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
+    return _WORK[unit["do"]](unit, JobFolders(Path(folder)), Compaction(**rules), storage)
 
 
 def companion_files(partition: Partition) -> Iterator[Path]:
@@ -237,14 +237,16 @@ def companion_files(partition: Partition) -> Iterator[Path]:
             yield path
 
 
-def _summaries(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _summaries(
+    unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions
+) -> dict[str, Any]:
     with received_segment(unit["file"], storage) as segment:
         return {
             "summaries": summarize(segment, compaction.format, compaction.limits, partial=unit["partial"]).to_json()
         }
 
 
-def _rewrite(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _rewrite(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
     writer = Rewriter(made, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
@@ -258,14 +260,16 @@ def _rewrite(unit: dict[str, Any], job: Staged, compaction: Compaction, storage:
         return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
 
 
-def _carry(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _carry(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_segment(unit["file"], storage) as segment:
         copy_segment(segment, made)
     return _written(made)
 
 
-def _partition(unit: dict[str, Any], job: Staged, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _partition(
+    unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions
+) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_folder(unit["path"], unit.get("listed"), storage) as location:
         partition = location.partition(location.local)

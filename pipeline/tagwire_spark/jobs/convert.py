@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import Partition
-from tagwire.log.batch_rules import Transactions
+from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
 from tagwire.log.rebatching import BatchSize, LossReport, LossRow
 from tagwire.log.whole_folder import on_disk
@@ -118,7 +118,7 @@ def _convert(
     unit: Sequence[Any], attempts: str, how: Sequence[Any], storage: StorageOptions = NO_OPTIONS
 ) -> tuple[Any, ...]:
     file, _, _, listed = SegmentUnit(*unit)
-    folder, transactions = attempt(attempts), Transactions()
+    folder, transactions = attempt(attempts), OpenTransactions()
     with received_segment((file, listed), storage) as segment:
         report = convert_segment(segment, folder, conversion_of(how), transactions)
     for path in folder.iterdir():
@@ -134,10 +134,10 @@ def _finish_transactions(
 ) -> None:
     """Rebuild the transaction index of each segment at whose start transactions are open."""
     again: list[Any] = []
-    known, target = Transactions(), None
+    known, target = OpenTransactions(), None
     for unit, result in zip(units, results, strict=True):
         if unit.target != target:
-            known, target = Transactions(), unit.target
+            known, target = OpenTransactions(), unit.target
         if known.open:
             again.append([str(made.attempts / result.attempt), sorted(known.open.items())])
         known = known.followed_by(_transactions(result.open, result.ended))
@@ -145,8 +145,8 @@ def _finish_transactions(
     run_units(spark, again, [_size(Path(folder)) for folder, _ in again], work)
 
 
-def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> Transactions:
-    found = Transactions()
+def _transactions(opened: Iterable[tuple[int, int]], ended: Iterable[int] = ()) -> OpenTransactions:
+    found = OpenTransactions()
     found.open = dict(opened)
     found.ended = set(ended)
     return found

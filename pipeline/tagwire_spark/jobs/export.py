@@ -21,8 +21,8 @@ from tagwire.log.errors import unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import StorageOptions
-from tagwire_spark.jobs.export_part import TABLE, ExportOptions, TopicPartition, export_part
-from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
+from tagwire_spark.jobs.export_part import TABLE, ExportOptions, SegmentPartition, export_part
+from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
 from tagwire_spark.jobs.units import found_partitions, job_inputs, refuse_output_inside
@@ -56,10 +56,10 @@ class ExportReport(NamedTuple):
 class _Unit(NamedTuple):
     """A part to export, and the folder that contains its files. For a segment, `place` is its topic and partition."""
 
-    part: Part
+    part: ExportedFiles
     folder: Path
     root: Location
-    place: TopicPartition | None
+    place: SegmentPartition | None
 
     @property
     def source(self) -> str:
@@ -185,9 +185,9 @@ def _of_folder(
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
-        place = TopicPartition(*partition_key(folder))
+        place = SegmentPartition(*partition_key(folder))
         for path in segments:
-            yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, root, place)
+            yield _Unit(ExportedFiles(0, target, ((path.name, sizes[path]),)), folder, root, place)
     beside = tuple((path.name, sizes[path]) for path in files if path not in segments)
     if beside:
-        yield _Unit(Part(0, target, beside), folder, root, None)
+        yield _Unit(ExportedFiles(0, target, beside), folder, root, None)

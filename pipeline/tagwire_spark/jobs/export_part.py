@@ -24,7 +24,7 @@ from tagwire_spark.errors import PipelineError, changed, refusal
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
+from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, ExportedFiles, Table
 from tagwire_spark.jobs.outputs import attempt
 from tagwire_spark.jobs.units import received_folder
 from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
@@ -49,7 +49,7 @@ class ExportOptions(NamedTuple):
     formats: FormatSet
 
 
-class TopicPartition(NamedTuple):
+class SegmentPartition(NamedTuple):
     """The topic and partition number of a segment, which name its folder in the exported table."""
 
     topic: str
@@ -60,7 +60,7 @@ def export_part(
     unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
     """Export a part to a new folder for this attempt. Raises LogPathError, LogError, PipelineError."""
-    part = Part(*unit["part"])
+    part = ExportedFiles(*unit["part"])
     folder = attempt(attempts)
     made = _Pieces(folder / EXACT / part.name)
     facts: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def export_part(
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
                     facts = _Segment(source, path, size, unit["file"], ExportOptions(*options), storage).export(
-                        TopicPartition(*unit["place"]), table, made
+                        SegmentPartition(*unit["place"]), table, made
                     )
                 now = source.size_of(path)
             except LogPathError as error:
@@ -98,7 +98,7 @@ class _Segment:
         self.options = options
         self.storage = storage
 
-    def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
+    def export(self, place: SegmentPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
         """Export the segment's rows and exact bytes. Return the counts and sizes for the segment's ExportReport."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
@@ -115,7 +115,7 @@ class _Segment:
             "damage": damage,
         }
 
-    def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
+    def _rows(self, place: SegmentPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
         The caller must close the table, which writes the last rows.

@@ -59,7 +59,7 @@ _GROUP_BYTES: Final = 32 << 20
 """Maximum bytes of a row group, all of which export and import keep in memory."""
 
 
-class Part(NamedTuple):
+class ExportedFiles(NamedTuple):
     """The log files that one task exports or imports: a segment, or all files of a folder that are not segments."""
 
     number: int
@@ -82,7 +82,7 @@ class Part(NamedTuple):
 class Export(NamedTuple):
     """The manifest of an export, which lists its parts and folders."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ExportedFiles, ...]
     folders: tuple[str, ...]
     """All folders of the logs, including those without files."""
 
@@ -112,7 +112,7 @@ class Export(NamedTuple):
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
 
 
-def _part(facts: dict[str, Any]) -> Part:
+def _part(facts: dict[str, Any]) -> ExportedFiles:
     files = tuple((_below(name), int(size)) for name, size in facts["files"])
     for name, _ in files:
         if "/" in name or not name:
@@ -120,7 +120,7 @@ def _part(facts: dict[str, Any]) -> Part:
     if not files:
         raise ValueError("a part has no file")
     rows = None if facts["rows"] is None else _below(facts["rows"])
-    return Part(int(facts["number"]), _below(facts["folder"]), files, rows)
+    return ExportedFiles(int(facts["number"]), _below(facts["folder"]), files, rows)
 
 
 def _below(name: str) -> str:

@@ -34,7 +34,7 @@ _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Matches a URL, even with only one slash, because `Path` merges two slashes into one."""
 
 
-class Staged:
+class JobFolders:
     """The paths of a job's folders, which the driver sends to workers."""
 
     def __init__(self, folder: Path) -> None:
@@ -44,7 +44,7 @@ class Staged:
         self.whole = folder / "whole"
 
 
-class Staging(Staged):
+class Staging(JobFolders):
     """The folders of a running job. With its methods, the driver moves or copies files into the output."""
 
     def take(self, attempt: str, target: str) -> None:
@@ -66,7 +66,7 @@ def is_url(text: str) -> bool:
     return _URL.match(text) is not None
 
 
-class Output(NamedTuple):
+class JobOutput(NamedTuple):
     """The folder or URL to which a job writes."""
 
     place: Path | str
@@ -82,21 +82,21 @@ class Output(NamedTuple):
 
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
-) -> Output:
+) -> JobOutput:
     """Make an Output from a job's arguments. Raises PipelineError for a URL given as a `Path`."""
     text = str(output)
     if not is_url(text):
-        return Output(local_path(text))
+        return JobOutput(local_path(text))
     if not is_remote(text) or isinstance(output, Path):
         raise PipelineError(
             "KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't represent a URL; give the URL as a string."
         )
     work = None if work_folder is None else local_path(str(work_folder))
-    return Output(text.rstrip("/"), work, StorageOptions(options or {}))
+    return JobOutput(text.rstrip("/"), work, StorageOptions(options or {}))
 
 
 @contextmanager
-def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
+def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
     """Yield the folders that a job fills. If the block succeeds, `whole` becomes the output.
 
     All other folders are removed. Raises LogPathError or PipelineError if the output is not empty, is being
@@ -123,7 +123,7 @@ def _renamed(output: Path) -> Generator[Path]:
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(Staged(folder).whole, output)  # replaces the output if it is an empty folder
+            publish(JobFolders(folder).whole, output)  # replaces the output if it is an empty folder
         except OSError as error:
             raise LogPathError(f"{output} can't be written: {error.strerror}") from None
         finally:
@@ -131,7 +131,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 
 @contextmanager
-def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
+def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Path]:
     """Yield a folder in the work folder. If the block succeeds, upload its subfolder `whole` to the output."""
     work = output.work
     if work is None:
@@ -146,7 +146,7 @@ def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
     folder = work / f".tagwire-{job.id}.output"
     try:
         yield folder
-        upload(spark, Staged(folder).whole, job)
+        upload(spark, JobFolders(folder).whole, job)
     except OSError as error:
         raise LogPathError(f"{folder} can't be written: {error.strerror}") from None
     finally:

@@ -24,13 +24,13 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.byte_stream import opened_stream
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
+from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, ExportedFiles
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs, received_folder, refuse_output_inside
 
 
-class ImportReport(NamedTuple):
+class RestoredFile(NamedTuple):
     """The result of restoring a file."""
 
     file: Path | str
@@ -50,7 +50,7 @@ def import_logs(
     *,
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
-) -> list[ImportReport]:
+) -> list[RestoredFile]:
     """Restore the logs of an export to a folder. Return a report for each file, in order.
 
     All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` configure their
@@ -73,13 +73,13 @@ def import_logs(
         for part, result in zip(export.parts, results, strict=True):
             made.take(result["attempt"], part.folder)
     return [
-        ImportReport(target.below(part.path_of(number)), size, result["batches"][number])
+        RestoredFile(target.below(part.path_of(number)), size, result["batches"][number])
         for part, result in zip(export.parts, results, strict=True)
         for number, (_, size) in enumerate(part.files)
     ]
 
 
-def _files_of(part: Part, source: Location) -> Iterator[Path]:
+def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
     """Yield the existing Parquet files of a part: up to one with exact bytes, and up to one with rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
@@ -88,7 +88,7 @@ def _files_of(part: Part, source: Location) -> Iterator[Path]:
 
 def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions = NO_OPTIONS) -> dict[str, Any]:
     facts, listed = unit
-    part, folder = Part(*facts), attempt(attempts)
+    part, folder = ExportedFiles(*facts), attempt(attempts)
     with received_folder(source, listed, storage) as location:
         return {"attempt": folder.name, "batches": _Files(part, location, folder).write()}
 
@@ -96,7 +96,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 class _Files:
     """Restores the log files of a part of the export, from its exact bytes and its rows."""
 
-    def __init__(self, part: Part, source: Location, folder: Path) -> None:
+    def __init__(self, part: ExportedFiles, source: Location, folder: Path) -> None:
         self.part = part
         self.source = source
         self.exact = source.local / EXACT / part.name

@@ -21,7 +21,7 @@ from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.remote_file import GoneError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions, store
-from tagwire_spark.jobs.outputs import Output, is_url
+from tagwire_spark.jobs.outputs import JobOutput, is_url
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
@@ -135,7 +135,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
         yield from segment_units(found, found.listed_segments(metadata=True))
 
 
-def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
+def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> None:
     """Raise LogPathError if two partitions have the same output folder, or if the output is inside a partition."""
     refuse_output_inside(output, [(found.root, found.partition.path) for found in partitions])
     seen: dict[str, str] = {}
@@ -150,7 +150,7 @@ def check_output(output: Output, partitions: Sequence[FoundPartition]) -> None:
         seen[found.target] = name
 
 
-def refuse_output_inside(output: Output, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
+def refuse_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
     `what` is the word for such a folder in the error.

@@ -61,7 +61,7 @@ def _same(column: Any) -> Any:
     return column
 
 
-class LogColumn(NamedTuple):
+class SparkColumn(NamedTuple):
     """A column of `kafka_log`: its name, its type, and how its values are made.
 
     `make` converts the log columns listed in `needs`. `split` returns one value for all rows of a split. A column
@@ -145,21 +145,21 @@ def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
     return pc.if_else(pc.less(first, 0), pa.scalar(-1, pa.int64()), numbers).cast(pa.int32())
 
 
-def _column(name: str, type: Any, needed: str | None = None) -> LogColumn:
+def _column(name: str, type: Any, needed: str | None = None) -> SparkColumn:
     """Define a column whose values come from the log column `needed` (default: the log column of the same name)."""
     make = _micros_array if type == TIMESTAMP else _text_array if type == pa.string() else _same
-    return LogColumn(name, type, (needed or name,), make)
+    return SparkColumn(name, type, (needed or name,), make)
 
 
 _SPLIT: Final = (
-    LogColumn("topic", pa.string(), split=lambda place: place.topic),
-    LogColumn("partition", pa.int32(), split=lambda place: place.partition),
+    SparkColumn("topic", pa.string(), split=lambda place: place.topic),
+    SparkColumn("partition", pa.int32(), split=lambda place: place.partition),
 )
 _FILE: Final = (
-    LogColumn("file", pa.string(), split=lambda place: place.file),
+    SparkColumn("file", pa.string(), split=lambda place: place.file),
     _column("position", pa.int64()),
 )
-_TIMESTAMP_TYPE: Final = LogColumn("timestampType", pa.int32(), ("timestamp_type", "magic"), _timestamp_type_array)
+_TIMESTAMP_TYPE: Final = SparkColumn("timestampType", pa.int32(), ("timestamp_type", "magic"), _timestamp_type_array)
 _HEAD: Final = (
     _column("magic", pa.int32()),
     _column("format", pa.string()),
@@ -179,13 +179,13 @@ RECORD_COLUMNS: Final = (
     _column("offset", pa.int64()),
     _column("timestamp", TIMESTAMP),
     _TIMESTAMP_TYPE,
-    LogColumn("headers", HEADERS, ("headers",), _header_array),
-    LogColumn("headerNames", HEADER_NAMES, ("headers",), _header_name_array),
+    SparkColumn("headers", HEADERS, ("headers",), _header_array),
+    SparkColumn("headerNames", HEADER_NAMES, ("headers",), _header_name_array),
     _column("tombstone", pa.bool_()),
     *_HEAD,
-    LogColumn("sequence", pa.int32(), ("base_sequence", "offset", "base_offset"), _sequence_array),
+    SparkColumn("sequence", pa.int32(), ("base_sequence", "offset", "base_offset"), _sequence_array),
     *_FILE,
-    LogColumn("_error", ERROR_TYPE),
+    SparkColumn("_error", ERROR_TYPE),
 )
 """The columns for level=record."""
 
@@ -199,9 +199,9 @@ BATCH_COLUMNS: Final = (
     _column("maxTimestamp", TIMESTAMP, "max_timestamp"),
     _TIMESTAMP_TYPE,
     _column("deleteHorizon", TIMESTAMP, "delete_horizon_ms"),
-    LogColumn("sizeInBytes", pa.int32(), ("size",), lambda sizes: sizes.cast(pa.int32())),
+    SparkColumn("sizeInBytes", pa.int32(), ("size",), lambda sizes: sizes.cast(pa.int32())),
     _column("crc", pa.int64()),
     *_FILE,
-    LogColumn("_error", ERROR_TYPE),
+    SparkColumn("_error", ERROR_TYPE),
 )
 """The columns for level=batch. A row is a batch or, in the older formats, an outermost message."""

@@ -39,7 +39,7 @@ class Facts(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-class Entry(NamedTuple):
+class RecordToWrite(NamedTuple):
     """A record to write. Its offset is None if the writer must assign it."""
 
     facts: Facts
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     tombstone: bool | None
 
 
-def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
+def entries(batch: Any, target: LogTarget) -> Iterator[RecordToWrite]:
     """Yield the records of an Arrow batch, in order. Raises PipelineError for rows that can't be written."""
     columns = _Columns(batch, target)
     last: Any = None
@@ -69,7 +69,7 @@ def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
     for given, *rest in rows:
         if known is None or given != last:
             last, known = given, Facts(*given)
-        yield Entry(known, *rest)
+        yield RecordToWrite(known, *rest)
 
 
 def facts_of(batch: Any, target: LogTarget) -> Facts:
@@ -77,7 +77,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
     return Facts(*next(_Columns(batch, target).facts()))
 
 
-def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
+def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record. A redundant tombstone flag is dropped if the format has no such flags."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
@@ -85,7 +85,7 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
     return Record(offset, entry.timestamp, entry.key, entry.value, entry.headers, tombstone=tombstone)
 
 
-def with_numbers(entry: Entry) -> Entry:
+def with_numbers(entry: RecordToWrite) -> RecordToWrite:
     """Convert header names to ints, for a format with numeric header keys. Raises PipelineError for other names."""
     return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import Partition
-from tagwire.log.batch_rules import BatchRules, Seen, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
 from tagwire.log.directory import is_partition
 from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import refusal
@@ -54,9 +54,9 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
         return end_of(partition.segments, _formats(written))
 
 
-def transactions_before(log: ExistingLog, written: str) -> Transactions:
+def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
     """Return the transactions in a log before a write in the format `written`. Raises PipelineError."""
-    known, rules = Transactions(), BatchRules([])
+    known, rules = OpenTransactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
             for batch in segment.batches(format=_formats(written)):

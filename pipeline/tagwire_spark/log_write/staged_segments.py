@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from tagwire.layout import Checksum
-from tagwire.log.batch_rules import BatchRules, Seen, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import RecordBatch, format_of, read_batches
 from tagwire_spark.errors import PipelineError
@@ -61,7 +61,7 @@ class Segments:
         self.most = target.segment_bytes
         self.before = before
         self.rules = BatchRules([])
-        self.transactions: Transactions | None = None
+        self.transactions: OpenTransactions | None = None
         self.writer: SegmentWriter | None = None
         self.done: list[StagedSegment] = []
         self.last_epoch = -1
@@ -142,10 +142,10 @@ class Segments:
         self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))
         self.writer = None
 
-    def _known_transactions(self, format: str) -> Transactions:
+    def _known_transactions(self, format: str) -> OpenTransactions:
         """Return the transactions of the existing log and of this write so far."""
         if self.transactions is None:
-            self.transactions = transactions_before(self.before, format) if self.before else Transactions()
+            self.transactions = transactions_before(self.before, format) if self.before else OpenTransactions()
         return self.transactions
 
 

@@ -20,7 +20,7 @@ from tagwire.records.moving import new_run
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import Attempt
 from tagwire_spark.log_write.content_sum import content_sum
-from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries, with_numbers
+from tagwire_spark.log_write.entries import Facts, RecordToWrite, as_record, entries, with_numbers
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before
 from tagwire_spark.log_write.row_runs import RowRun, row_runs
 from tagwire_spark.log_write.staged_segments import Segments, StagedSegment
@@ -142,7 +142,7 @@ class _Log:
         """The format that this log uses for each magic byte."""
         self.segments = Segments(name, attempt, target, before)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RecordToWrite) -> None:
         offset = entry.offset
         if offset is None:
             self.segments.is_numbered = True

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
-from tagwire.arrow.shape import Column, Selection, message_column, with_error
+from tagwire.arrow.shape import Column, ColumnSelection, message_column, with_error
 from tagwire.message.engines import engine
 from tagwire.message.field_table import layout_of
 
@@ -123,7 +123,7 @@ def _result(value: Column, options: ColumnOptions) -> Column:
 
 
 def _message(options: ColumnOptions) -> Column:
-    selection = Selection(options.paths, unknown_tags=options.unknown_tags, wide_unsigned=options.wide_unsigned)
+    selection = ColumnSelection(options.paths, unknown_tags=options.unknown_tags, wide_unsigned=options.wide_unsigned)
     return message_column(_name(options), [layout.root for layout in _layouts(options).values()], selection)
 
 

@@ -139,7 +139,7 @@ def with_error(value: Column) -> Column:
     return Column("", "+s", children=(value, ERROR))
 
 
-class Selection:
+class ColumnSelection:
     """The fields to convert: all fields, or only those at the given dotted paths."""
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
@@ -149,14 +149,14 @@ class Selection:
         self.unknown_tags = unknown_tags
         self.wide_unsigned = wide_unsigned
 
-    def of(self, name: str) -> "Selection | None":
+    def of(self, name: str) -> "ColumnSelection | None":
         """Return the selection inside the field `name`, or None if the field is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]
         if not inner:
             return None
-        chosen = Selection(None, unknown_tags=self.unknown_tags, wide_unsigned=self.wide_unsigned)
+        chosen = ColumnSelection(None, unknown_tags=self.unknown_tags, wide_unsigned=self.wide_unsigned)
         if [] not in inner:
             chosen.paths = inner
         return chosen
@@ -168,7 +168,7 @@ class Selection:
                 raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")
 
 
-def message_column(name: str, structs: list[StructLayout], selection: Selection) -> Column:
+def message_column(name: str, structs: list[StructLayout], selection: ColumnSelection) -> Column:
     """Return the column for a message. `structs` has the message's root layout in each possible version.
 
     Raises SchemaError if the selection has unknown fields, or if a field has different types in these versions.
@@ -176,7 +176,9 @@ def message_column(name: str, structs: list[StructLayout], selection: Selection)
     return _struct(name, structs, selection, nullable=True, default=None)
 
 
-def _struct(name: str, structs: list[StructLayout], selection: Selection, *, nullable: bool, default: Any) -> Column:
+def _struct(
+    name: str, structs: list[StructLayout], selection: ColumnSelection, *, nullable: bool, default: Any
+) -> Column:
     names = _names(structs)
     selection.check(structs[0].name, names)
     children = []
@@ -201,7 +203,7 @@ def _tags() -> Column:
     return Column(TAGS, "+m", default=NO_TAGS, children=(Column("entries", "+s", children=pair),))
 
 
-def _field(name: str, structs: list[StructLayout], selection: Selection) -> Column:
+def _field(name: str, structs: list[StructLayout], selection: ColumnSelection) -> Column:
     items: list[Item] = [item for struct in structs for item in struct.fields if item.name == name]
     default = items[0].default
     may_be_absent = len(items) < len(structs) or any(item.tag is not None for item in items)
@@ -210,7 +212,7 @@ def _field(name: str, structs: list[StructLayout], selection: Selection) -> Colu
 
 
 def _typed(
-    name: str, types: list[Type], selection: Selection, *, nullable: bool = False, default: Any = None
+    name: str, types: list[Type], selection: ColumnSelection, *, nullable: bool = False, default: Any = None
 ) -> Column:
     nullable = nullable or any(getattr(type, "nullable", False) for type in types)
     arrays = [type for type in types if isinstance(type, Array)]

@@ -15,7 +15,7 @@ from tagwire.log.directory import LogDirectory, find_partitions, read
 from tagwire.log.errors import LogError, LogLimitError, LogPathError
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
 from tagwire.log.partition import Partition
-from tagwire.log.rules import RULES, Problem
+from tagwire.log.rules import RULES, LogProblem
 from tagwire.log.segment import Segment
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "LogError",
     "LogLimitError",
     "LogPathError",
+    "LogProblem",
     "OffsetEntry",
     "OffsetIndex",
     "Partition",
-    "Problem",
     "Segment",
     "TimeEntry",
     "TimeIndex",

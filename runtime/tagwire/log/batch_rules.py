@@ -8,7 +8,7 @@ from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.errors import LogError, refuse
 from tagwire.log.indexes import AbortedTransaction
-from tagwire.log.rules import Problem, Problems
+from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Skip
 from tagwire.records import Record, RecordBatch
 from tagwire.records.control import control_type
@@ -158,16 +158,16 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
     return True
 
 
-def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
+def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProblem]:
     """Report a segment that overlaps the next one: its last offset isn't below the next segment's base offset."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
-        yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
+        yield LogProblem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
-def zeros(end: int, size: int) -> Iterator[Problem]:
+def zeros(end: int, size: int) -> Iterator[LogProblem]:
     """Yield a problem if a segment that isn't the last one has zeros after its last batch, from `end` up to `size`."""
     if end < size:
-        yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
+        yield LogProblem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
 
 
 ABORT: Final = 0
@@ -175,7 +175,7 @@ COMMIT: Final = 1
 """The types of control records that end a transaction."""
 
 
-class Transactions:
+class OpenTransactions:
     """Keeps track of open transactions. Pass all batches of a log to `see`, in log order."""
 
     def __init__(self) -> None:
@@ -184,9 +184,9 @@ class Transactions:
         self.ended: set[int] = set()
         """The ids of producers that have ended a transaction."""
 
-    def followed_by(self, later: "Transactions") -> "Transactions":
+    def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
         """Combine this segment's transactions with `later`, which was computed separately from the next segment."""
-        found = Transactions()
+        found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended
         return found

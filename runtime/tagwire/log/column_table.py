@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import ColumnOptions, decoder_of, schema_of
-from tagwire.arrow.shape import Column, Selection, message_column
+from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.layout import Array, Nested
 from tagwire.limits import Limits
 from tagwire.log.errors import refuse
@@ -158,7 +158,7 @@ def _headers(formats: FormatSet) -> LogColumn:
 def _pair(format: Format) -> tuple[Column, ...]:
     item = next(item for item in format.record.items if item.name == _HEADERS)
     assert isinstance(item.type, Array) and isinstance(item.type.element, Nested)
-    return message_column("item", [item.type.element.struct], Selection(("key", "value"))).children
+    return message_column("item", [item.type.element.struct], ColumnSelection(("key", "value"))).children
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:

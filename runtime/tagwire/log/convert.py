@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen, Transactions, is_far
+from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, is_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.errors import unwritable
 from tagwire.log.names import log_file, partition_name
@@ -156,7 +156,7 @@ def convert_partition(
 
 def _converted(partition: Partition, target: Path, conversion: Conversion, tell: Tell | None) -> list[ConvertReport]:
     with whole_folder(target, partition.path) as folder:
-        transactions = Transactions()
+        transactions = OpenTransactions()
         reports = [convert_segment(segment, folder, conversion, transactions, tell) for segment in partition.segments]
         for path in files_to_copy(partition, conversion):
             shutil.copyfile(path, folder / path.name)
@@ -164,7 +164,7 @@ def _converted(partition: Partition, target: Path, conversion: Conversion, tell:
 
 
 def convert_segment(
-    segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
+    segment: Segment, folder: Path, conversion: Conversion, transactions: OpenTransactions, tell: Tell | None = None
 ) -> ConvertReport:
     """Write a converted segment to an existing folder.
 
@@ -175,7 +175,7 @@ def convert_segment(
 
 
 class _Converter:
-    def __init__(self, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None) -> None:
+    def __init__(self, folder: Path, conversion: Conversion, transactions: OpenTransactions, tell: Tell | None) -> None:
         self.folder = folder
         self.conversion = conversion
         self.tell = tell
@@ -218,7 +218,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 class _Segments:
     """Writes one converted segment. If it exceeds 2 GiB, the rest is written to a second segment."""
 
-    def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
+    def __init__(self, folder: Path, segment: Segment, transactions: OpenTransactions) -> None:
         self.folder = folder
         self.kinds = index_kinds(segment)
         self.transactions = transactions

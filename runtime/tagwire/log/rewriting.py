@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import Seen, Transactions, is_far
+from tagwire.log.batch_rules import OpenTransactions, Seen, is_far
 from tagwire.log.batch_summary import modified_ms
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
 from tagwire.log.errors import unwritable
@@ -86,7 +86,7 @@ class Rewriter:
         self.judge = judge
         self.tell = tell
         self.explain = explain
-        self.transactions = Transactions()
+        self.transactions = OpenTransactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
         """Find the transactions that are open at the start of the first group of segments to rewrite.

@@ -36,7 +36,7 @@ RULES: Final = {
 """Rules by id. TWL1xx: batches and segments; TWL2xx: indexes, snapshots and checkpoints."""
 
 
-class Problem(NamedTuple):
+class LogProblem(NamedTuple):
     """A rule that a file breaks, with the position and a message."""
 
     position: int
@@ -56,7 +56,7 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._kept: list[Problem] = []
+        self._kept: list[LogProblem] = []
         self._counts = Counter[str]()
         self._first_left: dict[str, int] = {}
 
@@ -76,12 +76,12 @@ class Problems:
 
     def keep(self, position: int, rule: str, message: str) -> None:
         """Keep a problem. `has_room` has already counted it, and returned true."""
-        self._kept.append(Problem(position, rule, message))
+        self._kept.append(LogProblem(position, rule, message))
 
-    def rows(self) -> list[Problem]:
+    def rows(self) -> list[LogProblem]:
         """Return the kept problems. If problems of a rule were left out, add a problem that states how many."""
         more = [
-            Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
+            LogProblem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()
         ]
         return [*self._kept, *more]

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions
 from tagwire.log.checkpoints import EpochStart, read_leader_epochs, read_properties
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.rules import Problem, Problems
+from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.log.verify import leader_epoch_problems, problem_of, unread
@@ -45,7 +45,7 @@ class SalvageReport(NamedTuple):
     records: int
     bytes: int
     lost_bytes: int
-    problems: list[Problem]
+    problems: list[LogProblem]
 
 
 class _Span(NamedTuple):
@@ -92,7 +92,7 @@ class _Salvage:
         self.format = format_set(format, strict=False)  # also keep batches with errors that Kafka's own reader ignores
         self.limits = limits
         self.tell = tell
-        self.transactions = Transactions()
+        self.transactions = OpenTransactions()
         self.last_offset = -1
         self.epochs: list[_EpochRun] = []
 
@@ -153,14 +153,14 @@ class _Salvage:
                 self._reached = stop
         except LogPathError as error:  # keep the batches before the unreadable bytes
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
-            self._lose(Problem(self._reached, "TWL100", text), len(scan.data) - self._reached)
+            self._lose(LogProblem(self._reached, "TWL100", text), len(scan.data) - self._reached)
         chosen = ascending([span for span in spans if begin <= span.first <= span.last < end])
         kept = {span.position for span in chosen}
         for span in spans:
             if span.position not in kept:
                 what = f"offsets {span.first} to {span.last} are out of order"
                 skipped = f"bytes {span.position} to {span.end} are skipped"
-                self._lose(Problem(span.position, "TWL108", f"{what}; {skipped}"), span.end - span.position)
+                self._lose(LogProblem(span.position, "TWL108", f"{what}; {skipped}"), span.end - span.position)
         return chosen
 
     def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
@@ -170,7 +170,7 @@ class _Salvage:
             size = 0
         self._lose(unread(segment.path, error, self._reached), max(size - kept - self._lost, 0))
 
-    def _lose(self, problem: Problem, lost: int) -> None:
+    def _lose(self, problem: LogProblem, lost: int) -> None:
         self._problems.add(*problem)
         self._lost += lost
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_rules import BatchRules, Seen, Transactions, overlaps, zeros
+from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, overlaps, zeros
 from tagwire.log.checkpoints import (
     check_offsets,
     placed_leader_epochs,
@@ -23,7 +23,7 @@ from tagwire.log.index_rules import IndexRule, TransactionIndexRule, index_rules
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition, read_steadily, with_next
-from tagwire.log.rules import Problem, Problems
+from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 
@@ -38,10 +38,12 @@ class FileReport(NamedTuple):
     """The number of whole batches; 0 for files that are not segments."""
     records: int
     bytes: int
-    problems: list[Problem]
+    problems: list[LogProblem]
 
 
-_REMOVED: Final = Problem(0, "TWL100", "was removed while the log was read, from between segments that are still there")
+_REMOVED: Final = LogProblem(
+    0, "TWL100", "was removed while the log was read, from between segments that are still there"
+)
 
 Tell = Callable[[int], None]
 """Called with the number of segment bytes read since the last call."""
@@ -103,7 +105,7 @@ class _Verifier:
         self.format = format
         self.limits = limits
         self.tell = tell
-        self.transactions = Transactions()
+        self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
         beside, faults = index_rules(segment)
@@ -153,28 +155,28 @@ class _Verifier:
             rule.see(seen)
 
 
-def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
+def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[LogProblem]:
     """Report TWL223 if this batch aborts a transaction that is missing from the transaction index."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
-        yield Problem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
+        yield LogProblem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
 
 
-def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
+def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> LogProblem:
     """Convert an error to a problem. If bytes were skipped after the error, the message also names their range."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:
         text += f"; bytes {skipped[0]} to {skipped[1]} are skipped"
-    return Problem(error.offset, error.rule, text)
+    return LogProblem(error.offset, error.rule, text)
 
 
-def unread(path: Path, error: LogPathError, position: int) -> Problem:
+def unread(path: Path, error: LogPathError, position: int) -> LogProblem:
     """Return the problem (TWL100) of a file that can't be read from `position` on."""
-    return Problem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
+    return LogProblem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
 
 
-def _fault(path: Path, error: LogError | LogPathError) -> Problem:
+def _fault(path: Path, error: LogError | LogPathError) -> LogProblem:
     return problem_of(error) if isinstance(error, LogError) else unread(path, error, 0)
 
 
@@ -189,7 +191,7 @@ def _size(path: Path) -> int:
 # ---------------------------------------------------------------- check other files
 
 
-def leader_epoch_problems(path: Path) -> list[Problem]:
+def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """Return the entries of a leader epoch checkpoint that are out of order. Raises LogError if the file is invalid."""
     problems = Problems()
     before = None
@@ -203,10 +205,10 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
     return problems.rows()
 
 
-def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
+def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
     """Make a check of a file that only calls `read`, which raises an error if the file is invalid."""
 
-    def check(path: Path) -> list[Problem]:
+    def check(path: Path) -> list[LogProblem]:
         read(path)
         return []
 
@@ -214,7 +216,7 @@ def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
 
 
 _INDEXES: Final = ("index", "timeindex", "txnindex")
-_FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
+_FILES: Final[dict[str, Callable[[Path], list[LogProblem]]]] = {
     "leader-epoch-checkpoint": leader_epoch_problems,
     "partition.metadata": _reading(read_properties),
     "quorum-state": _reading(read_json),
@@ -236,11 +238,11 @@ def _others(partition: Partition) -> Iterator[FileReport]:
         elif name and name.kind == "snapshot" and not name.state:
             yield _report(path, _reading(read_producer_snapshot))
         elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
-            problem = Problem(0, "TWL204", f"no segment begins at {name.base_offset}")
+            problem = LogProblem(0, "TWL204", f"no segment begins at {name.base_offset}")
             yield FileReport(path, 0, 0, _size(path), [problem])
 
 
-def _report(path: Path, check: Callable[[Path], list[Problem]]) -> FileReport:
+def _report(path: Path, check: Callable[[Path], list[LogProblem]]) -> FileReport:
     try:
         problems = check(path)
     except (LogError, LogPathError) as error:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.batch_rules import BatchRules, Seen, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
 from tagwire.log.indexes import AbortedTransaction, OffsetIndex, TimeIndex
 from tagwire.log.names import segment_file
 from tagwire.log.segment import Segment
@@ -37,12 +37,12 @@ class SegmentWriter:
     """
 
     def __init__(
-        self, folder: Path, base_offset: int, kinds: set[str], transactions: Transactions | None = None
+        self, folder: Path, base_offset: int, kinds: set[str], transactions: OpenTransactions | None = None
     ) -> None:
         self.folder = folder
         self.base_offset = base_offset
         self.kinds = kinds
-        self.transactions = transactions or Transactions()
+        self.transactions = transactions or OpenTransactions()
         self.path = folder / segment_file(base_offset, "log")
         self.size = 0
         self._since_entry = 0
@@ -105,7 +105,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
     return _VERSION.pack(version) + cls(**aborted._asdict()).encode(version)
 
 
-def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
+def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
     """Return the bytes of a segment's transaction index.
 
     Call this for one segment after the other, always with the same `transactions`. Raises LogError at an invalid batch.

@@ -1,10 +1,10 @@
 import pytest
 
-from tagwire_generator.diagnostics.problems import Problem, Source, named, quoted, render
+from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render
 
 
 def test_the_text_form_names_place_rule_and_line() -> None:
-    source = Source("specs/Foo.json", '{\n\t"tag": 3\n}')
+    source = CheckedText("specs/Foo.json", '{\n\t"tag": 3\n}')
     problem = source.problem("TW602", 2, 9, "field Foo has tag 3")
     assert render(problem) == ('specs/Foo.json:2:9: error TW602: field Foo has tag 3\n    \t"tag": 3\n    \t       ^')
     assert problem.as_dict() == {
@@ -28,7 +28,7 @@ def test_the_text_form_names_place_rule_and_line() -> None:
     ],
 )
 def test_caret_is_under_its_character(line: str, column: int, shown: str, caret: int) -> None:
-    _, source_line, carets = render(Source("f", line).problem("TW103", 1, column, "m")).split("\n")
+    _, source_line, carets = render(CheckedText("f", line).problem("TW103", 1, column, "m")).split("\n")
     assert source_line == "    " + shown
     assert carets == "    " + " " * caret + "^"
 

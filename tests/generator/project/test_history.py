@@ -3,16 +3,16 @@ from pathlib import Path
 import pytest
 
 from tagwire.errors import SpecError
-from tagwire_generator.project.history import History, MessageHistory, Span, read_history, release_order
+from tagwire_generator.project.history import History, MessageHistory, ReleaseSpan, read_history, release_order
 
 A, B = "0123456789abcdef", "fedcba9876543210"
 HISTORY = History(
     {
-        ("remote-log", "FooRecord"): MessageHistory({0: (Span("4.0.0", "4.0.0", A),)}),
+        ("remote-log", "FooRecord"): MessageHistory({0: (ReleaseSpan("4.0.0", "4.0.0", A),)}),
         ("clients", "FooRequest"): MessageHistory(
             {
-                10: (Span("3.9.2", "3.9.2", A), Span("4.1.2", "4.4.0", A)),
-                9: (Span("3.9.2", "4.0.0", A, "a int32"), Span("4.1.2", "4.4.0", B, "a int64")),
+                10: (ReleaseSpan("3.9.2", "3.9.2", A), ReleaseSpan("4.1.2", "4.4.0", A)),
+                9: (ReleaseSpan("3.9.2", "4.0.0", A, "a int32"), ReleaseSpan("4.1.2", "4.4.0", B, "a int64")),
             }
         ),
     }
@@ -61,8 +61,8 @@ def test_without_redefined_versions_there_are_no_layouts(tmp_path: Path) -> None
 
 
 def test_a_layout_has_the_names_of_the_newest_release() -> None:
-    old, new = Span("3.9.2", "3.9.2", A, "old int32"), Span("3.10.0", "3.10.0", A, "new int32")
-    other = Span("4.0.0", "4.0.0", B, "x int8")
+    old, new = ReleaseSpan("3.9.2", "3.9.2", A, "old int32"), ReleaseSpan("3.10.0", "3.10.0", A, "new int32")
+    other = ReleaseSpan("4.0.0", "4.0.0", B, "x int8")
     messages = {
         ("clients", name): MessageHistory({0: (span, other)}) for name, span in (("A", new), ("B", old), ("C", new))
     }

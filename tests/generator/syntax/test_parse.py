@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwire_generator.syntax.parse import MAX_DEPTH, Items, Node, Object, Scalar, parse, walk
+from tagwire_generator.syntax.parse import MAX_DEPTH, Items, JsonNode, Object, Scalar, parse, walk
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -13,7 +13,7 @@ VALUES = st.recursive(
 )
 
 
-def plain(node: Node) -> object:
+def plain(node: JsonNode) -> object:
     if isinstance(node, Object):
         return {key: plain(member.value) for key, member in node.members.items()}
     if isinstance(node, Items):

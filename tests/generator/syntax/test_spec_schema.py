@@ -15,7 +15,7 @@ from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax import canonical
-from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
+from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import schema
 
 OURS = Path(__file__).parents[3] / "message_specs"
@@ -213,7 +213,7 @@ def test_other_specs_may_name_it_too(name: str) -> None:
     assert (after.message, after.register) == (before.message, before.register) != (None, None)
 
 
-def plain(node: Node) -> Any:
+def plain(node: JsonNode) -> Any:
     if isinstance(node, Object):
         return {key: plain(member.value) for key, member in node.members.items()}
     if isinstance(node, Items):

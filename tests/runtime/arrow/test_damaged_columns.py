@@ -13,7 +13,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire import EncodeError, Limits, arrow
 from tagwire.arrow.errors import described
-from tagwire.arrow.shape import Column, Selection, message_column
+from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.message.field_table import layout_of
 from tagwire.wire.unknown_tags import NO_TAGS
 
@@ -63,7 +63,7 @@ def test_fields_that_are_not_chosen_are_checked_all_the_same() -> None:
     for sample in samples():
         rows = [damaged(sample, random) for _ in range(EVERY)]
         verdicts = [expected_row(sample, row)["error"] for row in rows]
-        root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
+        root = message_column("", [layout_of(sample.cls, sample.version).root], ColumnSelection(None))
         for fields in ([], [random.choice(paths)] if (paths := paths_of(root)) else []):
             found = columns_of(sample, rows, errors="column", fields=fields)
             assert [row["error"] for row in found] == verdicts, (sample, fields)
@@ -82,7 +82,7 @@ def paths_of(column: Column, before: str = "") -> list[str]:
 def test_selected_field_equals_the_field_among_all() -> None:
     random = Random(7)
     for sample in random.sample(samples(), 300):
-        root = message_column("", [layout_of(sample.cls, sample.version).root], Selection(None))
+        root = message_column("", [layout_of(sample.cls, sample.version).root], ColumnSelection(None))
         (everything,) = columns_of(sample, [sample.data])
         for path in paths_of(root):
             (chosen,) = columns_of(sample, [sample.data], fields=[path])
@@ -127,7 +127,9 @@ def test_odd_values_are_rejected_as_row_by_row() -> None:
 
 def as_array(sample: Sample, message: Any) -> Any:
     """Return the message as an Arrow array with 64-bit integers and offsets; None if Arrow can't represent it."""
-    root = message_column("", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], Selection(None))
+    root = message_column(
+        "", [layout_of(sample.cls, version).root for version in sample.cls.VERSIONS], ColumnSelection(None)
+    )
     try:
         return pa.array([plain(root, message)], wide_type(root))
     except (Unfit, pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):

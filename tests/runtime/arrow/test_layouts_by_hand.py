@@ -14,7 +14,7 @@ from native_engine import native
 
 import tagwire
 from tagwire import Limits, arrow
-from tagwire.arrow.shape import Column, Selection, message_column, with_error
+from tagwire.arrow.shape import Column, ColumnSelection, message_column, with_error
 from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode
 from tagwire.layout import (
@@ -127,7 +127,7 @@ def verdict(layout: Layout, data: bytes) -> Any:
 def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     module = import_module("tagwire._columns")
     layout = Layout("outer", None, StructLayout("outer", (Item("value", type),)))
-    value = message_column("value", [layout.root], Selection(None))
+    value = message_column("value", [layout.root], ColumnSelection(None))
     root = with_error(value)
     decoder = module.Decoder(root, value, {0: layout}, "outer", None, module.Spares(0))
     rows = [each for good in values for each in variants(encode(layout, {"value": good}))]

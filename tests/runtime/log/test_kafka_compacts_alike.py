@@ -15,7 +15,7 @@ import pytest
 from random_logs import DAY, NOW, RandomLog
 
 from tagwire import log
-from tagwire.log.batch_rules import BatchRules, Transactions
+from tagwire.log.batch_rules import BatchRules, OpenTransactions
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
 from tagwire.log.verify import verify_partition
@@ -39,7 +39,7 @@ def stable_end(partition: log.Partition) -> int:
 
     If no transaction is open, return an offset above all others.
     """
-    transactions, rules = Transactions(), BatchRules([])
+    transactions, rules = OpenTransactions(), BatchRules([])
     for batch in partition.batches():
         transactions.see(rules.check(0, batch, None))
     return min(transactions.open.values(), default=1 << 40)

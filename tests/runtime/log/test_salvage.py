@@ -34,7 +34,7 @@ class Damaged:
     def write(self, data: bytes) -> None:
         (self.folder / SEGMENT).write_bytes(data)
 
-    def problems(self) -> list[log.Problem]:
+    def problems(self) -> list[log.LogProblem]:
         (report,) = verify_partition(log.Partition(self.folder))
         return report.problems
 

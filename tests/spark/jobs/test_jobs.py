@@ -25,7 +25,7 @@ from tagwire_spark import PipelineError, session
 from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 from tagwire_spark.jobs.convert import _convert
 from tagwire_spark.jobs.exported import Export
-from tagwire_spark.jobs.outputs import Output, staging
+from tagwire_spark.jobs.outputs import JobOutput, staging
 from tagwire_spark.jobs.tasks import _tasks
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     unit = [str(segment), "orders", "orders-0", segment.stat().st_ino]
-    with staging(Output(tmp_path / "out"), cast("SparkSession", None)) as made:
+    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as made:
         first, second = (_convert(unit, str(made.attempts), NOTHING) for _ in range(2))
         assert first[0] != second[0]
         made.take(second[0], "orders-0")

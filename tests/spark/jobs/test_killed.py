@@ -32,7 +32,7 @@ from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_l
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import column_names
-from tagwire_spark.jobs.outputs import Output, staging
+from tagwire_spark.jobs.outputs import JobOutput, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
@@ -166,7 +166,7 @@ def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
     [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
     how = [column_names(None), False, format_set("auto")]
-    with staging(Output(tmp_path / "out"), cast("SparkSession", None)) as made:
+    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as made:
         first, second = (export_part(unit.to_json(), str(made.attempts), how) for _ in range(2))
         assert first["attempt"] != second["attempt"]
         assert files(made.attempts / first["attempt"]) == files(made.attempts / second["attempt"])

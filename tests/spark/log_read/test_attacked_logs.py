@@ -12,7 +12,7 @@ from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
 from tagwire.records import Record, build
 from tagwire_spark.jobs.last_offsets import _ascending, last_offsets_between
-from tagwire_spark.jobs.outputs import Output, staging
+from tagwire_spark.jobs.outputs import JobOutput, staging
 from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
@@ -56,11 +56,11 @@ def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
 
 def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    with staging(Output(output), NO_SPARK) as made:
+    with staging(JobOutput(output), NO_SPARK) as made:
         (made.whole / "first").write_bytes(b"1")
         with (
             pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing this folder"),
-            staging(Output(output), NO_SPARK),
+            staging(JobOutput(output), NO_SPARK),
         ):
             pass
     assert [each.name for each in output.iterdir()] == ["first"]
@@ -73,7 +73,7 @@ def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
     def job(number: int) -> None:
         barrier.wait()
         try:
-            with staging(Output(output), NO_SPARK) as made:
+            with staging(JobOutput(output), NO_SPARK) as made:
                 (made.whole / str(number)).write_bytes(b"")
         except LogPathError as error:
             refused.append(error)

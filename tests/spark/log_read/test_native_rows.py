@@ -9,7 +9,7 @@ from tagwire.log import LogError
 from tagwire.message.engines import engine
 from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, LogColumn
+from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, SparkColumn
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -38,7 +38,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> li
 
 
 @pytest.mark.parametrize("columns", [RECORD_COLUMNS, BATCH_COLUMNS])
-def test_every_column_has_a_native_way(columns: tuple[LogColumn, ...]) -> None:
+def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None:
     assert [column.name for column in columns if not (column.needs or column.split)] == ["_error"]
 
 

@@ -10,7 +10,7 @@ from release_jars import Spec, data, field, keyed, release
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.project.history import Span
+from tagwire_generator.project.history import ReleaseSpan
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.collect import Archive, collected
 from tagwire_workbench.archive.release import Release, wire_texts
@@ -167,8 +167,8 @@ def test_a_version_that_was_redefined_has_both_layouts_and_the_newest_decides() 
     message = found.history.messages["clients", "FooData"]
     assert message.redefined == (0,)
     assert message.versions[0] == (
-        Span("1.0", "1.1", digest_of("int32"), "a int32"),
-        Span("1.2", "1.2", digest_of("int64, int32"), "a int64, b int32"),
+        ReleaseSpan("1.0", "1.1", digest_of("int32"), "a int32"),
+        ReleaseSpan("1.2", "1.2", digest_of("int64, int32"), "a int64, b int32"),
     )
     assert wire_texts(found.specs[0].spec) == {0: "int64, int32"}
 

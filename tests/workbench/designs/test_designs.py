@@ -8,7 +8,7 @@ from tagwire_generator.diagnostics.problems import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.spec import load, read_spec
 from tagwire_workbench.designs.collide import Design, collide
-from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.lint import lint
 
 SPECS = Path(__file__).parents[3] / "message_specs"
@@ -18,7 +18,7 @@ def spec(path: str) -> MessageSpec:
     return load(SPECS / path)
 
 
-def said(findings: list[Finding]) -> list[tuple[str, str]]:
+def said(findings: list[DesignFinding]) -> list[tuple[str, str]]:
     return [(finding.rule, finding.path) for finding in findings]
 
 

@@ -8,9 +8,9 @@ import tagwire_messages as kafka
 from tagwire import DecodeError
 from tagwire_workbench.fuzzing.corpus import seeds
 from tagwire_workbench.fuzzing.minimise import NothingToKeepError, minimise, same_failure
-from tagwire_workbench.fuzzing.mutate import RULES, Framing, Mutator
+from tagwire_workbench.fuzzing.mutate import RULES, InputFraming, Mutator
 
-METADATA = Framing(kafka.registry, kafka.MetadataResponse, 12)
+METADATA = InputFraming(kafka.registry, kafka.MetadataResponse, 12)
 
 
 def many() -> bytes:
@@ -40,7 +40,7 @@ def test_one_of_many_partitions_remains() -> None:
 
 def test_texts_become_short_and_plain() -> None:
     data = kafka.HeartbeatRequest(group_id="söme gröup", member_id="m" * 99, generation_id=77).encode(4)
-    framing = Framing(kafka.registry, kafka.HeartbeatRequest, 4)
+    framing = InputFraming(kafka.registry, kafka.HeartbeatRequest, 4)
 
     def keeps(data: bytes) -> bool:
         try:
@@ -74,7 +74,7 @@ NO_DIGITS = dict.fromkeys(map(ord, "0123456789s"))
 
 
 def test_framed_inputs_keep_what_is_before_them() -> None:
-    framing = Framing(kafka.registry, frames=True, prefix="size")
+    framing = InputFraming(kafka.registry, frames=True, prefix="size")
     request = kafka.MetadataRequest(topics=[kafka.metadata_request.MetadataRequestTopic(name=n) for n in ("a", "bc")])
     data = framing.write(request, 9)
 
@@ -92,7 +92,7 @@ def test_framed_inputs_keep_what_is_before_them() -> None:
 
 def test_optional_fields_of_the_draft() -> None:
     messages = tagwire_drafts.kip482.registry
-    framing = Framing(messages, messages["FooRequest"], 9)
+    framing = InputFraming(messages, messages["FooRequest"], 9)
     data = dict(seeds(messages["FooRequest"], 9))["many"].encode(9)
 
     def keeps(data: bytes) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.project.history import History, MessageHistory, Span
+from tagwire_generator.project.history import History, MessageHistory, ReleaseSpan
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.merge import merged
 from tagwire_workbench.archive.modern import modern_records
@@ -200,15 +200,15 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
     """
     texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
     named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}
-    versions: dict[int, tuple[Span, ...]] = {}
+    versions: dict[int, tuple[ReleaseSpan, ...]] = {}
     for version in sorted({version for found in texts.values() for version in found}):
-        spans: list[Span] = []
+        spans: list[ReleaseSpan] = []
         before = None
         for release in covered:
             found = texts.get(release, {}).get(version)
             if found is not None:
                 first = spans.pop().first if found == before else release
-                spans.append(Span(first, release, digest_of(found), named[release][version]))
+                spans.append(ReleaseSpan(first, release, digest_of(found), named[release][version]))
             before = found
         _prove(message, version, texts[spans[-1].last][version], spans[-1].last)
         versions[version] = tuple(spans)

@@ -21,7 +21,7 @@ from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
-from tagwire_workbench.browsing.listing import FAULTY, Column, ExplainedEntry, Listing, Test
+from tagwire_workbench.browsing.listing import FAULTY, ExplainedEntry, ListColumn, Listing, Test
 
 # Filters call the following functions for every entry, so the functions don't trace the message, which is slow.
 
@@ -65,13 +65,13 @@ class BatchListing(Listing):
 
     noun = "batch"
     columns = (
-        Column("#", 6, is_right=True),
-        Column("partition", 12),
-        Column("offsets", 14, is_right=True),
-        Column("records", 7, is_right=True),
-        Column("bytes", 8, is_right=True),
-        Column("format", 8),
-        Column("time", 0),
+        ListColumn("#", 6, is_right=True),
+        ListColumn("partition", 12),
+        ListColumn("offsets", 14, is_right=True),
+        ListColumn("records", 7, is_right=True),
+        ListColumn("bytes", 8, is_right=True),
+        ListColumn("format", 8),
+        ListColumn("time", 0),
     )
     keys = ("partition", "offset", "codec", "is")
 

@@ -12,11 +12,11 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tagwire_workbench.browsing.listing import FAULTY, Column
+from tagwire_workbench.browsing.listing import FAULTY, ListColumn
 from tagwire_workbench.browsing.view import View
 
 
-def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
+def line_of(columns: Sequence[ListColumn], cells: Sequence[str], width: int) -> str:
     """Return the cells as a line of the given width. The last column gets the remaining width."""
     line = ""
     for column, cell in zip(columns, cells, strict=True):

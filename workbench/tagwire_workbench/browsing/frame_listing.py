@@ -15,7 +15,7 @@ from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, num
 from tagwire_workbench.browsing.batch_listing import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
-from tagwire_workbench.browsing.listing import Column, ExplainedEntry, Listing, Test, texts_of
+from tagwire_workbench.browsing.listing import ExplainedEntry, ListColumn, Listing, Test, texts_of
 
 if TYPE_CHECKING:
     from tagwire.frames.frame_headers import Frame
@@ -30,14 +30,14 @@ class FrameListing(Listing):
 
     noun = "frame"
     columns = (
-        Column("#", 6, is_right=True),
-        Column("dir", 4),
-        Column("API", 21),
-        Column("v", 2, is_right=True),
-        Column("id", 7, is_right=True),
-        Column("bytes", 8, is_right=True),
-        Column("client", 10),
-        Column("connection", 0),
+        ListColumn("#", 6, is_right=True),
+        ListColumn("dir", 4),
+        ListColumn("API", 21),
+        ListColumn("v", 2, is_right=True),
+        ListColumn("id", 7, is_right=True),
+        ListColumn("bytes", 8, is_right=True),
+        ListColumn("client", 10),
+        ListColumn("connection", 0),
     )
     keys = ("api", "version", "dir", "id", "conn", "client", "is")
 

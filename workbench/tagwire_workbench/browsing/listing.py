@@ -23,7 +23,7 @@ Test = Callable[[int], bool]
 """A function that returns whether to show an entry."""
 
 
-class Column(NamedTuple):
+class ListColumn(NamedTuple):
     """A column of the list that the browser shows."""
 
     title: str
@@ -44,7 +44,7 @@ class Listing(ABC):
 
     noun = "entry"
     """What the browser calls an entry."""
-    columns: Sequence[Column] = ()
+    columns: Sequence[ListColumn] = ()
     keys: Sequence[str] = ()
     """The keys that filters can use, such as `api`."""
 

@@ -50,7 +50,7 @@ class Buffer(NamedTuple):
     """The ranges of sensitive bytes, which are not shown."""
 
 
-class Item:
+class OutlineLine:
     """A line of the field tree."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Item:
         buffer: Buffer,
         begin: int,
         end: int,
-        make: Callable[[], Iterator["Item"]] | None = None,
+        make: Callable[[], Iterator["OutlineLine"]] | None = None,
         path: str = "",
         about: str = "",
     ) -> None:
@@ -78,14 +78,14 @@ class Item:
         self.begin = begin
         self.end = end
         self._make = make
-        self._children: list[Item] | None = None
+        self._children: list[OutlineLine] | None = None
 
     @property
     def has_children(self) -> bool:
         return self._make is not None
 
     @property
-    def children(self) -> "list[Item]":
+    def children(self) -> "list[OutlineLine]":
         """The child items, created on first access."""
         if self._children is None:
             self._children = list(self._make()) if self._make else []
@@ -95,7 +95,7 @@ class Item:
         return f"<{self.name}: bytes {self.begin} to {self.end} of {self.buffer.name}>"
 
 
-def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
+def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
     """Return an entry's bytes and field tree. Errors and unread bytes are also items, so the tree covers every byte."""
     traces = looked.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
@@ -103,10 +103,10 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[Item]]:
     items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
     if not traces:
         if looked.explained.fault:
-            items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
+            items.append(OutlineLine("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
         if looked.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
             facts = looked.explained._replace(title="", error="")  # the tree already shows the error as an item
-            items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
+            items += [OutlineLine(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
             items.append(_rest(buffer, 0, len(looked.data)))
     return buffer, items
@@ -123,7 +123,7 @@ def _hidden(trace: Trace) -> Iterator[tuple[int, int]]:
                 yield row.offset, row.offset + len(row.data)
 
 
-def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[Item]:
+def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[OutlineLine]:
     for number, part in enumerate(trace.parts):
         title = part.type if part is not trace.root else title_of(trace).partition(":")[0]
         known = abouts(trace.structs[number].cls) if number < len(trace.structs) else {}
@@ -133,23 +133,25 @@ def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[Item]:
     if error is not None:
         end = max(error.offset, end)
         message = f"{error.path or trace.message_name}: found {error.found}, expected {error.expected}"
-        yield Item("!", printable(message), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset)
+        yield OutlineLine(
+            "!", printable(message), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset
+        )
     if end < len(trace.data):
         yield _rest(buffer, end, len(trace.data))
 
 
-def _rest(buffer: Buffer, begin: int, end: int) -> Item:
-    return Item("not read", count(end - begin, "byte"), "", "rest", buffer, begin, end)
+def _rest(buffer: Buffer, begin: int, end: int) -> OutlineLine:
+    return OutlineLine("not read", count(end - begin, "byte"), "", "rest", buffer, begin, end)
 
 
-def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
+def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> OutlineLine:
     inside = buffer if node.unpacked is None else Buffer(f"{node.path}, decompressed", node.unpacked)
     is_branch = next(node.parts(), None) is not None
     make = (lambda: _children(node, inside, details)) if is_branch else None
     value = _telling(node, details) if is_branch and name.startswith("[") else _value(node, details)
     place = node.offset, node.end
     path, about = printable(node.path), printable(details.about(node))
-    return Item(printable(name), value, node.type, kind_of(node), buffer, *place, make, path, about)
+    return OutlineLine(printable(name), value, node.type, kind_of(node), buffer, *place, make, path, about)
 
 
 def _value(node: Node, details: _Details) -> str:
@@ -173,7 +175,7 @@ def _telling(node: Node, details: _Details) -> str:
     return found
 
 
-def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[Item]:
+def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[OutlineLine]:
     starts = [each.offset for each in islice(node.parts(), 0, None, _AT_ONCE)]
     if len(starts) == 1:
         for child in node.parts():
@@ -187,21 +189,23 @@ def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[Item]:
         yield _range(node, (first, last), buffer, (begin, end), details)
 
 
-def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], details: _Details) -> Item:
+def _range(
+    node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], details: _Details
+) -> OutlineLine:
     first, last = elements
 
-    def make() -> Iterator[Item]:
+    def make() -> Iterator[OutlineLine]:
         for child in islice(node.parts(), first, last + 1):
             yield _item(child, _name(child, node), buffer, details)
 
-    return Item(f"[{first}-{last}]", "", "", "range", buffer, *place, make)
+    return OutlineLine(f"[{first}-{last}]", "", "", "range", buffer, *place, make)
 
 
 def _name(child: Node, around: Node) -> str:
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
-def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
+def way_to(items: Sequence[OutlineLine], buffer: Buffer, offset: int) -> list[OutlineLine]:
     """Return the items from the root to the innermost item that contains a byte; [] if no item contains it."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
@@ -222,11 +226,11 @@ _STYLES = {
 }
 
 
-class FieldTree(Tree[Item]):
+class FieldTree(Tree[OutlineLine]):
     """The tree of an entry's fields. A `Selected` message is sent when the cursor moves to another field."""
 
     class Selected(Message):
-        def __init__(self, item: Item) -> None:
+        def __init__(self, item: OutlineLine) -> None:
             super().__init__()
             self.item = item
 
@@ -235,7 +239,7 @@ class FieldTree(Tree[Item]):
         self.show_root = False
         self.guide_depth = 2
 
-    def show(self, items: Sequence[Item]) -> None:
+    def show(self, items: Sequence[OutlineLine]) -> None:
         """Show another entry, with the path to its error open. If it has no error, open some short branches."""
         self.clear()
         self.root.expand()
@@ -250,7 +254,7 @@ class FieldTree(Tree[Item]):
         self.scroll_home(animate=False)
         self._put_cursor(fault or first or next(iter(nodes), None))
 
-    def _open_short(self, node: TreeNode[Item]) -> None:
+    def _open_short(self, node: TreeNode[OutlineLine]) -> None:
         """Open a branch, and then its subbranches until the limit of shown items is reached."""
         room, waiting = _OPENED, [node]
         while waiting:
@@ -261,36 +265,36 @@ class FieldTree(Tree[Item]):
             self._open(node)
             waiting += node.children
 
-    def _open_way(self, node: TreeNode[Item], way: Sequence[Item]) -> TreeNode[Item]:
+    def _open_way(self, node: TreeNode[OutlineLine], way: Sequence[OutlineLine]) -> TreeNode[OutlineLine]:
         for item in way:
             if node is not self.root:
                 self._open(node)
             node = next(child for child in node.children if child.data is item)
         return node
 
-    def _put_cursor(self, node: TreeNode[Item] | None) -> None:
+    def _put_cursor(self, node: TreeNode[OutlineLine] | None) -> None:
         # Textual numbers new nodes when `last_line` is read. Without a number, the cursor can't move to them.
         assert self.last_line >= -1
         self.move_cursor(node)
 
-    def _add(self, node: TreeNode[Item], items: Sequence[Item]) -> None:
+    def _add(self, node: TreeNode[OutlineLine], items: Sequence[OutlineLine]) -> None:
         for item in items:
             if item.has_children:
                 node.add(_label(item), item)
             else:
                 node.add_leaf(_label(item), item)
 
-    def _open(self, node: TreeNode[Item]) -> None:
+    def _open(self, node: TreeNode[OutlineLine]) -> None:
         if node.data is not None and not node.children:
             self._add(node, node.data.children)
         node.expand()
 
-    def on_tree_node_expanded(self, event: Tree.NodeExpanded[Item]) -> None:
+    def on_tree_node_expanded(self, event: Tree.NodeExpanded[OutlineLine]) -> None:
         """Add the child nodes of a branch when the user opens the branch."""
         if event.node.data is not None and not event.node.children:
             self._add(event.node, event.node.data.children)
 
-    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Item]) -> None:
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[OutlineLine]) -> None:
         if event.node.data is not None and event.node is self.cursor_node:
             self.post_message(self.Selected(event.node.data))
 
@@ -307,7 +311,7 @@ class FieldTree(Tree[Item]):
             self._put_cursor(self._open_way(around, way))
 
 
-def _label(item: Item) -> Text:
+def _label(item: OutlineLine) -> Text:
     label = Text(item.name, style="bold" if item.kind == "title" else "", no_wrap=True)
     if item.kind == "fault":
         label.stylize(_STYLES["fault"])

@@ -10,7 +10,7 @@ from tagwire_cli.arguments.options import package_option, port_option, show_sens
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.output.tables import TableColumn, print_table, write_json
 from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
@@ -64,27 +64,29 @@ def _file(file: str, usage: "CaptureUsage") -> dict[str, object]:
 
 def _show(messages: "Sequence[MessageComparison]") -> None:
     rows = [(each.name, _versions(each.a), _versions(each.b)) for each in messages]
-    print_table((Column("message", style="cyan"), Column("versions in A"), Column("versions in B")), rows)
+    print_table(
+        (TableColumn("message", style="cyan"), TableColumn("versions in A"), TableColumn("versions in B")), rows
+    )
     used = [
         (f"{message.name}.{field.path}", str(field.a or _ABSENT), str(field.b or _ABSENT))
         for message in messages
         for field in message.fields
         if bool(field.a) != bool(field.b)
     ]
-    _show_table("fields that one uses", (Column("used in A", True), Column("used in B", True)), used)
+    _show_table("fields that one uses", (TableColumn("used in A", True), TableColumn("used in B", True)), used)
     values = [
         (f"{message.name}.{field.path}", *map(_values, field.values))
         for message in messages
         for field in message.fields
         if field.values is not None and any(field.values)
     ]
-    _show_table("values", (Column("only in A"), Column("only in B"), Column("in neither")), values)
+    _show_table("values", (TableColumn("only in A"), TableColumn("only in B"), TableColumn("in neither")), values)
 
 
-def _show_table(title: str, columns: tuple[Column, ...], rows: Sequence[Sequence[str]]) -> None:
+def _show_table(title: str, columns: tuple[TableColumn, ...], rows: Sequence[Sequence[str]]) -> None:
     if rows:
         say()
-        print_table((Column(title, style="cyan"), *columns), rows)
+        print_table((TableColumn(title, style="cyan"), *columns), rows)
 
 
 def _versions(counts: dict[int, int]) -> str:

@@ -15,7 +15,7 @@ from tagwire_cli.arguments.options import json_lines_option, package_option, por
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
+from tagwire_cli.output.tables import TableColumn, print_table, write_json_line, write_line
 from tagwire_cli.paths import InputPath
 from tagwire_workbench.address_options import ADDRESS
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.testing.addresses import Address
-    from tagwire.testing.peer.assertions import Difference
+    from tagwire.testing.peer.assertions import FieldDifference
     from tagwire_workbench.replaying.answers import Ignored
-    from tagwire_workbench.replaying.player import Answer, Step
+    from tagwire_workbench.replaying.player import RecordedEvent, ReplayedAnswer
 
-    Show = Callable[[Answer, str, list[Difference]], None]
+    Show = Callable[[ReplayedAnswer, str, list[FieldDifference]], None]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 
@@ -141,7 +141,7 @@ def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Captur
     return chosen
 
 
-def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
+def _responses(registry: "Registry", played: "Sequence[RecordedEvent]") -> "list[type[Message]]":
     """Return the classes of the recorded responses, except for those that the message package does not know."""
     from tagwire.frames.message_index import UnknownMessageError
 
@@ -156,7 +156,7 @@ def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Mes
 
 async def _play(
     registry: "Registry",
-    played: "Sequence[Step]",
+    played: "Sequence[RecordedEvent]",
     server: "Address",
     ignored: "Ignored",
     timeout: float,
@@ -173,7 +173,7 @@ async def _play(
     results: Counter[str] = Counter()
     carried = IdMapping(registry)
 
-    def is_retriable(step: "Step", data: bytes) -> bool:
+    def is_retriable(step: "RecordedEvent", data: bytes) -> bool:
         return is_worth_a_retry(registry, step.api_key, step.version, step.data, data)
 
     playing = play(played, server, timeout, carried.request, is_paced=is_paced, retry=retry, is_retriable=is_retriable)
@@ -189,7 +189,7 @@ async def _play(
     return results
 
 
-def _result(answer: "Answer", found: "list[Difference]") -> str:
+def _result(answer: "ReplayedAnswer", found: "list[FieldDifference]") -> str:
     return "missing" if answer.data is None else "differs" if found else "same"
 
 
@@ -197,9 +197,9 @@ class _Lines:
     """Prints each response's differences. If an earlier response had the same ones, refers to that response's line."""
 
     def __init__(self) -> None:
-        self._shown: dict[tuple[str, tuple[Difference, ...]], int] = {}
+        self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}
 
-    def show(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
+    def show(self, answer: "ReplayedAnswer", name: str, found: "list[FieldDifference]") -> None:
         from tagwire.testing.peer.assertions import difference_lines
 
         step = answer.step
@@ -222,7 +222,7 @@ class _Summary:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], str] = {}
 
-    def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
+    def add(self, answer: "ReplayedAnswer", name: str, found: "list[FieldDifference]") -> None:
         """Count each differing field of a response. A field that differs in several array elements counts once."""
         examples: dict[str, str] = {}
         for each in found:
@@ -238,10 +238,12 @@ class _Summary:
         """Print a table row for each differing field, the most frequent first."""
         if self._counts:
             rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
-            print_table([Column("answers", is_number=True), *map(Column, ("message", "field", "example"))], rows)
+            print_table(
+                [TableColumn("answers", is_number=True), *map(TableColumn, ("message", "field", "example"))], rows
+            )
 
 
-def _show_json(answer: "Answer", name: str, found: "list[Difference]") -> None:
+def _show_json(answer: "ReplayedAnswer", name: str, found: "list[FieldDifference]") -> None:
     step = answer.step
     write_json_line(
         {

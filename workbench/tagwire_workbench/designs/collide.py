@@ -10,7 +10,7 @@ from itertools import combinations
 
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
-from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.findings import DesignFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,15 @@ class Design:
     specs: tuple[MessageSpec, ...]
 
 
-def collide(designs: Sequence[Design]) -> list[Finding]:
+def collide(designs: Sequence[Design]) -> list[DesignFinding]:
     """Return the conflicts between each pair of designs."""
-    found: list[Finding] = []
+    found: list[DesignFinding] = []
     for one, other in combinations(designs, 2):
         found += _pair(one, other)
     return found
 
 
-def _pair(one: Design, other: Design) -> Iterator[Finding]:
+def _pair(one: Design, other: Design) -> Iterator[DesignFinding]:
     for mine in one.specs:
         for theirs in other.specs:
             if mine.format is not None and theirs.format is not None:
@@ -38,17 +38,17 @@ def _pair(one: Design, other: Design) -> Iterator[Finding]:
                 yield from _messages(one, mine, other, theirs)
 
 
-def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[Finding]:
+def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[DesignFinding]:
     assert mine.format is not None and theirs.format is not None
     field, value = _discriminator(mine)
     if (field, value) != _discriminator(theirs) or mine.format == theirs.format:
         return
     path = attribute_name(field)
     text = f"{mine.format.name} ({one.name}) and {theirs.format.name} ({other.name}) both have {path} {value}"
-    yield Finding.of("TL21", theirs, path, text)
+    yield DesignFinding.of("TL21", theirs, path, text)
     for name, bits, mine_is, theirs_is in _bits(mine, theirs):
         text = f"bit {bits} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield Finding.of("TL22", theirs, name, text)
+        yield DesignFinding.of("TL22", theirs, name, text)
 
 
 def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
@@ -71,15 +71,15 @@ def _named_bits(field: FieldSpec) -> dict[int, str]:
     return {bit: group.name for group in field.framing.bits for bit in range(group.low, group.high + 1)}
 
 
-def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[Finding]:
+def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[DesignFinding]:
     if mine.api_key is not None and mine.valid_versions and theirs.valid_versions:
         newest = mine.valid_versions.highest
         if newest == theirs.valid_versions.highest:
             text = f"{one.name} and {other.name} both have version {newest} of {mine.name} as its newest"
-            yield Finding.of("TL23", theirs, "", text, "validVersions")
+            yield DesignFinding.of("TL23", theirs, "", text, "validVersions")
     for name, tag, mine_is, theirs_is in _tags(mine, theirs):
         text = f"tag {tag} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield Finding.of("TL24", theirs, attribute_name(theirs_is), text, "tag")
+        yield DesignFinding.of("TL24", theirs, attribute_name(theirs_is), text, "tag")
 
 
 def _tags(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:

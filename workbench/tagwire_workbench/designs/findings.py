@@ -11,7 +11,7 @@ _ARRAY: Final = "[]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DesignFinding:
     """A violation of a design rule. `line` and `column` count from 1; 0 means that the position was not looked up."""
 
     rule: str
@@ -28,7 +28,7 @@ class Finding:
     source_line: str = ""
 
     @classmethod
-    def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "Finding":
+    def of(cls, rule: str, spec: MessageSpec, path: str, message: str, key: str = "name") -> "DesignFinding":
         """Create a finding about a key of a spec, or of the field at `path`. It has the rule's default severity."""
         return cls(
             rule=rule,
@@ -50,10 +50,10 @@ class Finding:
         """Always "": a design rule's finding is about all versions of a message."""
         return ""
 
-    def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
+    def at(self, file: str, line: int, column: int, source_line: str) -> "DesignFinding":
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
-    def graded(self, severity: DesignSeverity) -> "Finding":
+    def graded(self, severity: DesignSeverity) -> "DesignFinding":
         return replace(self, severity=severity)
 
     def problem(self) -> Problem:

@@ -25,10 +25,10 @@ from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import Claim
-from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.findings import DesignFinding
 
 
-def lint_format(spec: MessageSpec) -> list[Finding]:
+def lint_format(spec: MessageSpec) -> list[DesignFinding]:
     """Return the findings about a record format."""
     assert spec.format is not None
     layout = format_class(spec, spec.options).layout()
@@ -41,7 +41,7 @@ def lint_format(spec: MessageSpec) -> list[Finding]:
         found += _long_values(struct, path)
     for claim in spec.format.claims:
         found += _claim(layout, claim)
-    return [Finding.of(rule, spec, path, text) for rule, path, text in found]
+    return [DesignFinding.of(rule, spec, path, text) for rule, path, text in found]
 
 
 _Found = Iterator[tuple[str, str, str]]

@@ -12,9 +12,9 @@ from typing import Final
 from tagwire.versions import Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
-from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.findings import DesignFinding
 
-_Found = Iterator[Finding]
+_Found = Iterator[DesignFinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class _Place:
         """Whether the field was added after its struct, so that some versions have the struct without the field."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
-    def finding(self, rule: str, key: str, message: str) -> Finding:
-        return Finding.of(rule, self.spec, self.path, message, key)
+    def finding(self, rule: str, key: str, message: str) -> DesignFinding:
+        return DesignFinding.of(rule, self.spec, self.path, message, key)
 
 
-def lint_message(spec: MessageSpec) -> Iterator[Finding]:
+def lint_message(spec: MessageSpec) -> Iterator[DesignFinding]:
     """Yield the findings about a message that has at least one version."""
     places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
     for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
@@ -88,7 +88,7 @@ def _taken_name(place: _Place) -> _Found:
 
 def _message_docs(spec: MessageSpec) -> _Found:
     if not spec.about:
-        yield Finding.of("TL41", spec, "", f"{spec.name} has no about")
+        yield DesignFinding.of("TL41", spec, "", f"{spec.name} has no about")
 
 
 def _struct_docs(place: _Place) -> _Found:
@@ -109,7 +109,7 @@ def _flexible_too_late(spec: MessageSpec) -> _Found:
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
         first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
         text = f"{spec.name} is flexible from version {first} on, but its newest version is {newest}"
-        yield Finding.of("TL56", spec, "", text, "flexibleVersions")
+        yield DesignFinding.of("TL56", spec, "", text, "flexibleVersions")
 
 
 def _stiff_length(place: _Place) -> _Found:
@@ -186,18 +186,18 @@ def _null_sometimes(place: _Place) -> _Found:
 
 def _deprecated_versions(spec: MessageSpec) -> _Found:
     if spec.discouraged and not spec.deprecated:
-        yield Finding.of(
+        yield DesignFinding.of(
             "TL91", spec, "", f"{spec.name} does not explain why versions are deprecated", "deprecatedVersions"
         )
     if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
         text = f"the newest version {spec.valid_versions.highest} is deprecated without naming a replacement"
-        yield Finding.of("TL93", spec, "", text, "deprecatedVersions")
+        yield DesignFinding.of("TL93", spec, "", text, "deprecatedVersions")
 
 
 def _deprecated_structs(spec: MessageSpec) -> _Found:
     for struct in spec.own_structs:
         if struct.deprecated == "":
-            yield Finding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
+            yield DesignFinding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
 
 
 def _deprecated_field(place: _Place) -> _Found:

@@ -1,8 +1,8 @@
 """The framing of fuzz inputs: which bytes precede a message, and how an input identifies its message.
 
 As in `tagwire fuzz corpus`, there are four forms: a message alone, a message after its API key and version, a frame
-with its header, and a frame preceded by its size. A `Framing` writes and traces inputs, so that seeds, mutations and
-minimised inputs have the same form.
+with its header, and a frame preceded by its size. An `InputFraming` writes and traces inputs, so that seeds, mutations
+and minimised inputs have the same form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FramingError(TagwireError, ValueError):
     """Raised if the options of a framing leave open which message an input contains."""
 
 
-class Input(NamedTuple):
+class FuzzInput(NamedTuple):
     """A fuzz input and its trace, which ends at the first error."""
 
     data: bytes
@@ -50,7 +50,7 @@ class Input(NamedTuple):
         return self.trace.error
 
 
-class Framing:
+class InputFraming:
     """The form of fuzz inputs. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
     With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
@@ -111,7 +111,7 @@ class Framing:
             return len(data).to_bytes(_BEFORE, "big")
         return key_bytes(type(message), version) if self.prefix == "key" else b""
 
-    def read(self, data: bytes, *, strict: bool = True) -> Input | None:
+    def read(self, data: bytes, *, strict: bool = True) -> FuzzInput | None:
         """Trace an input up to its first error. Return None if the input doesn't show which message it contains."""
         begin = _BEFORE if self.prefix else 0
         if len(data) < begin:
@@ -128,7 +128,7 @@ class Framing:
         else:
             assert cls.API_KEY is not None  # every response has an API key
             read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
-        return Input(data, begin, self.prefix == "size", read, cls, version)
+        return FuzzInput(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
         """Return an input's message class and version; None if they are unknown, or if the options exclude them."""

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.layout import Fixed, Nested, Sized
-from tagwire_workbench.fuzzing.framing import Framing, Input
-from tagwire_workbench.fuzzing.sites import Site, sites_of, splice, value_bytes
+from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
+from tagwire_workbench.fuzzing.sites import InputSite, sites_of, splice, value_bytes
 
 Keeps = Callable[[bytes], bool]
 
@@ -39,7 +39,7 @@ class Minimised(NamedTuple):
     """Whether all smaller candidates were tested. False if the limit on tries ended the search."""
 
 
-def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries: int = 20_000) -> Minimised:
+def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, tries: int = 20_000) -> Minimised:
     """Return the smallest input found for which `keeps` is true, after at most `tries` calls of `keeps`.
 
     Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
@@ -75,7 +75,7 @@ def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str,
 class _Search:
     """The state of a search: the smallest input found so far, and the inputs already tested."""
 
-    def __init__(self, data: bytes, keeps: Keeps, framing: Framing | None, tries: int) -> None:
+    def __init__(self, data: bytes, keeps: Keeps, framing: InputFraming | None, tries: int) -> None:
         self.data = data
         self.keeps = keeps
         self.framing = framing
@@ -109,7 +109,7 @@ class _Search:
         self.data = candidate
         return True
 
-    def sites(self) -> Iterator[tuple[Input, Site]]:
+    def sites(self) -> Iterator[tuple[FuzzInput, InputSite]]:
         read = self.framing.read(self.data) if self.framing is not None else None
         if read is not None:
             for message in sites_of(read):
@@ -157,7 +157,7 @@ def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def _runs(parts: list[Site]) -> Iterator[list[Site]]:
+def _runs(parts: list[InputSite]) -> Iterator[list[InputSite]]:
     """Yield runs of adjacent complete parts: first all parts, then halves, quarters, and so on to single parts."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):

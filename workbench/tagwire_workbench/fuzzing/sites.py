@@ -30,17 +30,17 @@ from tagwire.layout import (
 from tagwire.wire.varint import uvarint_bytes
 
 if TYPE_CHECKING:
-    from tagwire_workbench.fuzzing.framing import Input
+    from tagwire_workbench.fuzzing.framing import FuzzInput
 
 _SIZE: Final = 4
 
 
-class Site:
+class InputSite:
     """A part of an input, such as a field or an array: its trace node, its layout and its enclosing sites."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 
-    def __init__(self, kind: str, node: Node, begin: int, around: tuple[Site, ...]) -> None:
+    def __init__(self, kind: str, node: Node, begin: int, around: tuple[InputSite, ...]) -> None:
         self.kind = kind
         """One of fixed, sized, array, struct, section, entry, buffer, optional, raw, and message."""
         self.node = node
@@ -48,7 +48,7 @@ class Site:
         """Start of the message or frame in the input, to which the node's offsets are relative."""
         self.around = around
         """The enclosing sites, outermost first."""
-        self.inner: list[Site] = []
+        self.inner: list[InputSite] = []
         self.type: Type | None = None
         """The type of a field or an element; None for other sites."""
         self.item: Item | None = None
@@ -88,11 +88,11 @@ class Site:
         return any(self.item.name in union.alternatives for union in struct.unions)
 
     @property
-    def holder(self) -> Site:
+    def holder(self) -> InputSite:
         """The innermost part that contains this one. Raises IndexError for a whole message."""
         return self.around[-1]
 
-    def walk(self) -> Iterator[Site]:
+    def walk(self) -> Iterator[InputSite]:
         """Yield this part and all parts inside it, in byte order."""
         yield self
         for site in self.inner:
@@ -123,7 +123,7 @@ class Spliced(NamedTuple):
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
-def sites_of(read: Input) -> list[Site]:
+def sites_of(read: FuzzInput) -> list[InputSite]:
     """Return the parts of a header and a message. Record batches have none: changes would break their checksum."""
     if not read.trace.structs:
         return []
@@ -131,14 +131,14 @@ def sites_of(read: Input) -> list[Site]:
     return [site for node, struct in parts for site in _message(node, struct, read.begin)]
 
 
-def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[Site]:
-    site = Site("message", node, begin, ())
+def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[InputSite]:
+    site = InputSite("message", node, begin, ())
     if not struct.framing:
         _fill(site, struct)
         yield site
 
 
-def _fill(site: Site, struct: StructLayout) -> None:
+def _fill(site: InputSite, struct: StructLayout) -> None:
     site.struct = struct
     items = {item.name: item for item in struct.items}
     for node in site.node.parts():
@@ -148,7 +148,7 @@ def _fill(site: Site, struct: StructLayout) -> None:
             _add(site, node, node.layout_type, items[node.path.rpartition(".")[2]])
 
 
-def _add(around: Site, node: Node, type: Type, item: Item) -> None:
+def _add(around: InputSite, node: Node, type: Type, item: Item) -> None:
     site = _inside(around, _kind(type), node)
     site.type = type
     site.item = item
@@ -159,8 +159,8 @@ def _add(around: Site, node: Node, type: Type, item: Item) -> None:
             _add(site, element, type.element, item)
 
 
-def _inside(around: Site, kind: str, node: Node) -> Site:
-    site = Site(kind, node, around.begin, (*around.around, around))
+def _inside(around: InputSite, kind: str, node: Node) -> InputSite:
+    site = InputSite(kind, node, around.begin, (*around.around, around))
     site.struct = around.struct
     site.number = len(around.inner)
     around.inner.append(site)
@@ -175,7 +175,7 @@ def _kind(type: Type) -> str:
     return "array" if isinstance(type, Array) else "struct" if isinstance(type, Nested) else "raw"
 
 
-def _add_section(around: Site, node: Node, struct: StructLayout) -> None:
+def _add_section(around: InputSite, node: Node, struct: StructLayout) -> None:
     section = struct.section
     if not isinstance(section, TaggedSection | OptionalBuffer):
         return
@@ -210,7 +210,9 @@ _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
 """A placeholder: encoding requires a layout, but only uses its name in errors."""
 
 
-def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
+def splice(
+    read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, *, elements: int = 0
+) -> Spliced:
     """Replace a range with `data`, and adjust the counts and sizes around the range.
 
     `holds` is the innermost site that encloses the range, if any. `elements` is the number of elements or tagged fields
@@ -232,7 +234,7 @@ def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *
     return Spliced(bytes(out), tuple(patches))
 
 
-def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
+def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
     """Return the patch that adjusts the count or size of `holder` after a change inside it; None if neither changes."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
@@ -248,7 +250,7 @@ def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | Non
     return None
 
 
-def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
+def _optional_head(data: bytes, holder: InputSite, grown: int) -> Patch:
     """Return the patch for an optional field's size, which precedes the field's two-byte tag."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)

@@ -44,9 +44,9 @@ class Value:
     """Whether a string has its closing quote."""
     parent: "Value | None" = None
     """The object or list that contains the value."""
-    entry: "Entry | None" = None
+    entry: "KeyEntry | None" = None
     """The entry of the parent object that has this value."""
-    entries: "list[Entry]" = field(default_factory=list)
+    entries: "list[KeyEntry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
     @property
@@ -71,7 +71,7 @@ class Value:
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class KeyEntry:
     """A key of an object, and its value. While the author is typing the key, there is no value yet."""
 
     key: str
@@ -91,7 +91,7 @@ class Slot(NamedTuple):
     role: Role
     owner: Value | None
     """The object or list around the cursor; None if there is none."""
-    entry: Entry | None
+    entry: KeyEntry | None
     """The entry whose value may be written, or None."""
     written: Span
     """The token at the cursor, which a completion replaces; empty between tokens."""
@@ -147,7 +147,7 @@ class TextTree:
                 found = value
         return found
 
-    def entry_at(self, offset: int) -> tuple[Value, Entry] | None:
+    def entry_at(self, offset: int) -> tuple[Value, KeyEntry] | None:
         """Return the object and entry whose key is at an offset; None if there is no key."""
         for value in self.values():
             for entry in value.entries:
@@ -188,7 +188,7 @@ class TextTree:
             return
         top = self._open[-1] if self._open else None
         if top is not None and top.kind == "object" and self._role != "value" and text not in "{[":
-            top.entries.append(Entry(_content(text), start, end))
+            top.entries.append(KeyEntry(_content(text), start, end))
             self._role = "comma"
             return
         self._value(kind, text, start, end)

@@ -22,7 +22,7 @@ from tagwire_generator.project.settings import Settings, SpecSet, find_root, loa
 from tagwire_generator.project.spec_files import SpecFile, find_specs
 from tagwire_generator.reading.positions import placed
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
-from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.lint import chosen, lint, lint_pairs
 from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
 from tagwire_workbench.language.text_tree import TextTree
@@ -281,7 +281,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def lint_problems(
-    findings: Iterable[Finding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
+    findings: Iterable[DesignFinding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
     """Convert findings to problems, leaving out findings that the settings disable or list as exceptions.
 

@@ -10,7 +10,7 @@ from tagwire.message.base import same
 from tagwire.records import read_batches
 from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select
-from tagwire.testing.peer.assertions import Difference, differences
+from tagwire.testing.peer.assertions import FieldDifference, differences
 from tagwire.text_format import a_kind, shown
 from tagwire_workbench.proxy.advertised import address_structs
 from tagwire_workbench.replaying.player import by_key
@@ -107,7 +107,7 @@ def answer_differences(
     received: bytes,
     ignored: Ignored,
     carried: "IdMapping",
-) -> list[Difference]:
+) -> list[FieldDifference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
     If the recorded response can't be read, only the bytes are compared. `carried` maps the recorded server's IDs to
@@ -116,14 +116,14 @@ def answer_differences(
     try:
         one = registry.decode_response(recorded, api_key, version)
     except TagwireError:
-        return [] if recorded == received else [Difference("", shown(recorded), shown(received))]
+        return [] if recorded == received else [FieldDifference("", shown(recorded), shown(received))]
     try:
         other = registry.decode_response(received, api_key, version)
     except TagwireError as error:
-        return [Difference("", f"a {type(one.message).NAME}", f"an unreadable response: {error}")]
+        return [FieldDifference("", f"a {type(one.message).NAME}", f"an unreadable response: {error}")]
     carried.learn(one.message, other.message)
     name = type(one.message).NAME
-    found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
+    found = [] if one.version == other.version else [FieldDifference("version", str(one.version), str(other.version))]
     found += differences(one.header, other.header, "header")
     expected = carried.message(one.message)
     found += differences(expected, other.message, pairs=by_key, are_equal=_are_equal)

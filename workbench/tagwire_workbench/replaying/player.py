@@ -82,7 +82,7 @@ def _key(element: Struct, names: Sequence[str]) -> str:
 # In another order, the player could wait for a response that needs a later request of another client.
 
 
-class Step(NamedTuple):
+class RecordedEvent(NamedTuple):
     """A request, a response or the end of a connection in a capture."""
 
     line: int
@@ -111,7 +111,7 @@ class Step(NamedTuple):
 
 def steps(
     registry: "Registry", frames: Iterable[CapturedFrame], name: str, left_out: Callable[[CapturedFrame], object]
-) -> Iterator[Step]:
+) -> Iterator[RecordedEvent]:
     """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
 
     Gaps in a network capture and responses without a recorded request are passed to `left_out` instead.
@@ -119,7 +119,7 @@ def steps(
     pairing = Pairing[bytes](registry)
     for frame in frames:
         if frame.is_close:
-            yield Step(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
+            yield RecordedEvent(frame.number, frame.connection, False, None, -1, -1, b"", frame.time, is_close=True)
             continue
         if frame.gap or (frame.api is None and not frame.is_request):
             left_out(frame)
@@ -134,7 +134,9 @@ def steps(
             continue
         if frame.is_request:
             pairing.ask(connection, frame.data, frame.data)
-        step = Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request)
+        step = RecordedEvent(
+            frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time, request
+        )
         yield step._replace(unit=frame.unit)
 
 
@@ -145,10 +147,10 @@ class UnreachableServerError(TagwireError):
     """Raised if the server accepts no connection."""
 
 
-class Answer(NamedTuple):
+class ReplayedAnswer(NamedTuple):
     """The outcome for one recorded response: the response that the server sent now, or why there is none."""
 
-    step: Step
+    step: RecordedEvent
     data: bytes | None
     """The received frame; None if there was none."""
     reason: str = ""
@@ -156,15 +158,15 @@ class Answer(NamedTuple):
 
 
 async def play(
-    steps: Sequence[Step],
+    steps: Sequence[RecordedEvent],
     server: "Address",
     timeout: float,
     sent: Callable[[bytes], bytes] = bytes,
     *,
     is_paced: bool = False,
     retry: float = 0.0,
-    is_retriable: Callable[[Step, bytes], bool] = lambda step, answer: False,
-) -> AsyncGenerator[Answer]:
+    is_retriable: Callable[[RecordedEvent, bytes], bool] = lambda step, answer: False,
+) -> AsyncGenerator[ReplayedAnswer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
     `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent earlier, counted from the
@@ -218,7 +220,7 @@ async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamRead
     raise UnreachableServerError(text)
 
 
-def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
+def _pace(steps: Sequence[RecordedEvent]) -> Callable[[RecordedEvent], float]:
     """Return a function that returns how many seconds to wait before a step, to keep the recorded pace."""
     first = next((step.time for step in steps if step.time is not None), 0.0)
     start = time.monotonic()
@@ -262,7 +264,7 @@ class _Connection:
         except OSError as error:
             self._fail(f"the connection was lost: {error}")
 
-    async def answer(self, step: Step) -> Answer:
+    async def answer(self, step: RecordedEvent) -> ReplayedAnswer:
         """Wait for the server's response. If none arrives in time, return the reason and stop using the connection."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
@@ -271,9 +273,9 @@ class _Connection:
                     self._changed.clear()
                     await self._changed.wait()
         if found:
-            return Answer(step, found.popleft())
+            return ReplayedAnswer(step, found.popleft())
         self._fail(f"no response within {self._timeout:g} s")
-        return Answer(step, None, self._failure)
+        return ReplayedAnswer(step, None, self._failure)
 
     async def close(self) -> None:
         """Close the connection after sending everything, and wait until it is closed."""

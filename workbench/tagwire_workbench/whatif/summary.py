@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from tagwire.log.whatif import FILLS, Kind, Measure, WhatIf
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table
+from tagwire_cli.output.tables import TableColumn, print_table
 
 
-class Section(NamedTuple):
+class SummaryTable(NamedTuple):
     """A table of the report. Each row measures the batches with one value of a property, such as one codec."""
 
     title: str
@@ -32,10 +32,10 @@ class Summary:
         topics = self._sorted(lambda kind: kind.topic)
         fills = found.by(lambda kind: kind.fill)
         self.sections = [
-            Section("format", self._sorted(lambda kind: kind.format)),
-            Section("codec", self._sorted(lambda kind: kind.codec)),
-            Section("records in a batch", [(name, fills[name]) for _, name in FILLS if name in fills]),
-            Section("topic", topics[:top], max(0, len(topics) - top)),
+            SummaryTable("format", self._sorted(lambda kind: kind.format)),
+            SummaryTable("codec", self._sorted(lambda kind: kind.codec)),
+            SummaryTable("records in a batch", [(name, fills[name]) for _, name in FILLS if name in fills]),
+            SummaryTable("topic", topics[:top], max(0, len(topics) - top)),
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
@@ -99,7 +99,7 @@ def print_summary(summary: Summary) -> None:
     say(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
 
 
-def _columns(title: str) -> tuple[Column, ...]:
+def _columns(title: str) -> tuple[TableColumn, ...]:
     names = (
         "batches",
         "records",
@@ -113,7 +113,7 @@ def _columns(title: str) -> tuple[Column, ...]:
         "a record",
         "left out",
     )
-    return (Column(title, style="cyan"), *(Column(name, is_number=True) for name in names))
+    return (TableColumn(title, style="cyan"), *(TableColumn(name, is_number=True) for name in names))
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:

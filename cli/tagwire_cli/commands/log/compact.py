@@ -19,7 +19,7 @@ from tagwire_cli.arguments.log_paths import byte_progress, log_folders, target_o
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line, write_line
+from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.log import Segment
@@ -32,10 +32,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ROUNDS = 3
 _COLUMNS = (
-    Column("file", style="cyan"),
-    *(Column(title, is_number=True) for title in ("records", "now", "batches", "now", "bytes", "now")),
+    TableColumn("file", style="cyan"),
+    *(TableColumn(title, is_number=True) for title in ("records", "now", "batches", "now", "bytes", "now")),
 )
-_REASONS = (Column("records", is_number=True), Column("now"), Column("why"))
+_REASONS = (TableColumn("records", is_number=True), TableColumn("now"), TableColumn("why"))
 
 
 _NUMBER = click.IntRange(0)

@@ -20,7 +20,7 @@ from tagwire_cli.arguments.options import json_lines_option, limit_option, limit
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line
+from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.convert import Conversion, ConvertReport
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = (
-    Column("file", style="cyan"),
-    Column("records", is_number=True),
-    Column("batches", is_number=True),
-    Column("now", is_number=True),
-    Column("bytes", is_number=True),
-    Column("now", is_number=True),
-    Column("left out", is_number=True),
+    TableColumn("file", style="cyan"),
+    TableColumn("records", is_number=True),
+    TableColumn("batches", is_number=True),
+    TableColumn("now", is_number=True),
+    TableColumn("bytes", is_number=True),
+    TableColumn("now", is_number=True),
+    TableColumn("left out", is_number=True),
 )
 
 

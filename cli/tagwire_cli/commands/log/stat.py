@@ -11,7 +11,7 @@ from tagwire_cli.arguments.log_options import format_option, lenient_option, pat
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, print_table, write_json_line
+from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.log.stat import SegmentStat
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = (
-    Column("file", style="cyan"),
-    Column("bytes", is_number=True),
-    Column("batches", is_number=True),
-    Column("records", is_number=True),
-    Column("offsets"),
-    Column("from"),
-    Column("to"),
-    Column("formats"),
-    Column("codecs"),
-    Column("attributes"),
+    TableColumn("file", style="cyan"),
+    TableColumn("bytes", is_number=True),
+    TableColumn("batches", is_number=True),
+    TableColumn("records", is_number=True),
+    TableColumn("offsets"),
+    TableColumn("from"),
+    TableColumn("to"),
+    TableColumn("formats"),
+    TableColumn("codecs"),
+    TableColumn("attributes"),
 )
 
 

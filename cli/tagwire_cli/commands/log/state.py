@@ -12,40 +12,40 @@ from tagwire_cli.arguments.options import limit_option, limits_of, package_optio
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.skipped import Skipped
-from tagwire_cli.output.tables import Column, print_table, write_json_text
+from tagwire_cli.output.tables import TableColumn, print_table, write_json_text
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
 
 
 _GROUPS = (
-    Column("group", style="cyan"),
-    Column("kind"),
-    Column("topic"),
-    Column("partition", is_number=True),
-    Column("offset", is_number=True),
-    Column("metadata"),
+    TableColumn("group", style="cyan"),
+    TableColumn("kind"),
+    TableColumn("topic"),
+    TableColumn("partition", is_number=True),
+    TableColumn("offset", is_number=True),
+    TableColumn("metadata"),
 )
 _TRANSACTIONS = (
-    Column("transactional id", style="cyan"),
-    Column("producer", is_number=True),
-    Column("epoch", is_number=True),
-    Column("status"),
+    TableColumn("transactional id", style="cyan"),
+    TableColumn("producer", is_number=True),
+    TableColumn("epoch", is_number=True),
+    TableColumn("status"),
 )
 _SHARES = (
-    Column("share group", style="cyan"),
-    Column("topic id"),
-    Column("partition", is_number=True),
-    Column("start offset", is_number=True),
-    Column("batches", is_number=True),
+    TableColumn("share group", style="cyan"),
+    TableColumn("topic id"),
+    TableColumn("partition", is_number=True),
+    TableColumn("start offset", is_number=True),
+    TableColumn("batches", is_number=True),
 )
 _TOPICS = (
-    Column("topic", style="cyan"),
-    Column("id"),
-    Column("partition", is_number=True),
-    Column("leader", is_number=True),
-    Column("replicas"),
-    Column("in sync"),
+    TableColumn("topic", style="cyan"),
+    TableColumn("id"),
+    TableColumn("partition", is_number=True),
+    TableColumn("leader", is_number=True),
+    TableColumn("replicas"),
+    TableColumn("in sync"),
 )
 
 

@@ -8,17 +8,17 @@ import click
 
 from tagwire_cli.arguments.options import json_lines_option
 from tagwire_cli.arguments.spark_options import opened_session, spark_options, storage_option
-from tagwire_cli.output.tables import Column, print_table, write_json_line
+from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
 _LEFT: Final = ("place", "files", "bytes", "lastWritten")
 _TEXTS: Final = ("sinceRelease", "lastRelease")
 _COLUMNS: Final = (
-    Column("client", style="cyan"),
-    Column("api"),
-    *(Column(name, is_number=True) for name in ("version", "requests", "bytes", "answered", "unreadable")),
-    Column("since"),
-    Column("until"),
+    TableColumn("client", style="cyan"),
+    TableColumn("api"),
+    *(TableColumn(name, is_number=True) for name in ("version", "requests", "bytes", "answered", "unreadable")),
+    TableColumn("since"),
+    TableColumn("until"),
 )
 
 
@@ -99,7 +99,11 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
         for *facts, at in rows:
             write_json_line(dict(zip(_LEFT, (*facts, _in_utc(at)), strict=True)))
         return
-    columns = (Column(_LEFT[0], style="cyan"), *(Column(name, is_number=True) for name in _LEFT[1:3]), Column(_LEFT[3]))
+    columns = (
+        TableColumn(_LEFT[0], style="cyan"),
+        *(TableColumn(name, is_number=True) for name in _LEFT[1:3]),
+        TableColumn(_LEFT[3]),
+    )
     print_table(columns, [(place, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for place, files, size, at in rows])
 
 

@@ -17,7 +17,7 @@ from tagwire_cli.arguments.spark_options import (
 )
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, camel_keys, print_table, write_json_line
+from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 _COLUMNS: Final = (
-    Column("file", style="cyan"),
-    *(Column(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "beside")),
+    TableColumn("file", style="cyan"),
+    *(TableColumn(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "beside")),
 )
 
 

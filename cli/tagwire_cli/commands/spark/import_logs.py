@@ -7,11 +7,15 @@ from typing import Any, Final
 import click
 
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import Location, opened_session, output_option, spark_options, storage_option
-from tagwire_cli.output.tables import Column, print_table, write_json_line
+from tagwire_cli.arguments.spark_options import PathOrUrl, opened_session, output_option, spark_options, storage_option
+from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
-_COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True), Column("batches", is_number=True))
-_EXPORT: Final = Location(files=False)
+_COLUMNS: Final = (
+    TableColumn("file", style="cyan"),
+    TableColumn("bytes", is_number=True),
+    TableColumn("batches", is_number=True),
+)
+_EXPORT: Final = PathOrUrl(files=False)
 
 
 @click.command("import")

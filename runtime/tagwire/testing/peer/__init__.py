@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
     from tagwire.testing.peer.actions import Action, Close, Send, Wait
     from tagwire.testing.peer.connection import PeerConnection
-    from tagwire.testing.peer.journal import PeerError, Problem, Received
+    from tagwire.testing.peer.journal import PeerError, PeerProblem, Received
     from tagwire.testing.peer.mock_peer import MockPeer
     from tagwire.testing.peer.replies import Reply
-    from tagwire.testing.peer.rules import Rule
+    from tagwire.testing.peer.rules import AnswerRule
 
 __all__ = [
     "Action",
     "Address",
+    "AnswerRule",
     "Close",
     "MockPeer",
     "PeerConnection",
     "PeerError",
-    "Problem",
+    "PeerProblem",
     "Received",
     "Reply",
-    "Rule",
     "Send",
     "Wait",
 ]
@@ -43,10 +43,10 @@ _MODULES = {
     "tagwire.testing.addresses": ("Address",),
     "tagwire.testing.peer.actions": ("Action", "Close", "Send", "Wait"),
     "tagwire.testing.peer.connection": ("PeerConnection",),
-    "tagwire.testing.peer.journal": ("PeerError", "Problem", "Received"),
+    "tagwire.testing.peer.journal": ("PeerError", "PeerProblem", "Received"),
     "tagwire.testing.peer.mock_peer": ("MockPeer",),
     "tagwire.testing.peer.replies": ("Reply",),
-    "tagwire.testing.peer.rules": ("Rule",),
+    "tagwire.testing.peer.rules": ("AnswerRule",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -8,7 +8,7 @@ from tagwire.errors import TagwireError
 from tagwire.message.base import Message, Struct, same
 from tagwire.message.declarations import attributes_of
 from tagwire.sensitive import HIDDEN, hides, showing_sensitive
-from tagwire.testing.peer.journal import Journal, PeerError, Problem, Received
+from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Received
 from tagwire.text_format import count, shown
 
 _CLOSEST: Final = 3
@@ -85,7 +85,7 @@ def check_no_problems(journal: Journal) -> None:
         raise AssertionError("\n".join(lines)) from next(filter(None, map(_unexplained, problems)), None)
 
 
-def _unexplained(problem: Problem) -> BaseException | None:
+def _unexplained(problem: PeerProblem) -> BaseException | None:
     """If a callback of the test raised the exception that caused a problem, return the exception; otherwise None."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
@@ -116,7 +116,7 @@ MISSING: Final = object()
 """Marks an element that only the other array has."""
 
 
-class Difference(NamedTuple):
+class FieldDifference(NamedTuple):
     """A field whose value differs. If an element exists on one side only, the other side's text is "nothing"."""
 
     path: str
@@ -138,7 +138,7 @@ def by_position(
 def differences(
     expected: Any, received: Any, path: str = "", pairs: Pairs = by_position, keys: Sequence[str] = (),
     are_equal: Callable[[Any, Any], bool] = same,
-) -> Iterator[Difference]:  # fmt: skip
+) -> Iterator[FieldDifference]:  # fmt: skip
     """Yield the innermost fields in which two messages or values differ, in field order. Hide sensitive values."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
@@ -149,12 +149,12 @@ def differences(
             if name not in secrets:
                 yield from differences(one, other, inner, pairs, key_names.get(name, ()), are_equal)
             elif not same(one, other):
-                yield Difference(inner, HIDDEN, HIDDEN)
+                yield FieldDifference(inner, HIDDEN, HIDDEN)
     elif isinstance(expected, (tuple, list)) and isinstance(received, (tuple, list)):
         for at, (one, other) in enumerate(pairs(expected, received, keys)):
             yield from differences(one, other, f"{path}[{at}]", pairs, (), are_equal)
     elif expected is MISSING or received is MISSING or not are_equal(expected, received):
-        yield Difference(path, _shortened(expected), _shortened(received))
+        yield FieldDifference(path, _shortened(expected), _shortened(received))
 
 
 def _shortened(value: object) -> str:
@@ -166,7 +166,7 @@ def _shortened(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
-def difference_lines(found: list[Difference]) -> list[str]:
+def difference_lines(found: list[FieldDifference]) -> list[str]:
     """Format differences as lines with aligned columns, at most a dozen."""
     width = max((len(each.path) for each in found[:_MOST]), default=0)
     lines = [f"{each.path:<{width}}  expected {each.expected}, received {each.received}" for each in found[:_MOST]]

@@ -13,7 +13,7 @@ from tagwire.connection import Asked, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer.actions import Action, Close
-from tagwire.testing.peer.journal import Problem, Received
+from tagwire.testing.peer.journal import PeerProblem, Received
 from tagwire.testing.peer.replies import Reply, actions_of, frame_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class PeerConnection:
                 if self.is_closed:
                     return actions
         if self._server.error is not None:
-            problem = Problem(str(self._server.error), self.number, cause=self._server.error.__cause__)
+            problem = PeerProblem(str(self._server.error), self.number, cause=self._server.error.__cause__)
             actions += self._fail(problem)
         return actions
 
@@ -63,7 +63,7 @@ class PeerConnection:
             self._server.receive(b"")
         except UnusableConnectionError as error:
             text = f"the client ended within a frame: {error.__cause__}"
-            self._peer.journal.add_problem(Problem(text, self.number, None, error.__cause__))
+            self._peer.journal.add_problem(PeerProblem(text, self.number, None, error.__cause__))
         return actions
 
     def _answer(self, asked: Asked) -> list[Action]:
@@ -88,7 +88,7 @@ class PeerConnection:
             made = actions_of(reply, frame_of(reply, asked, self._server))
         except Exception as error:  # the script may raise anything, and the test must see it
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
-            return self._fail(Problem(f"{request.name} v{request.version}: {text}", self.number, request, error))
+            return self._fail(PeerProblem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
@@ -104,7 +104,7 @@ class PeerConnection:
         self.is_closed = Close() in actions
         return _up_to_close(actions)
 
-    def _fail(self, problem: Problem) -> list[Action]:
+    def _fail(self, problem: PeerProblem) -> list[Action]:
         self.is_closed = True
         self._peer.journal.add_problem(problem)
         return [Close()]

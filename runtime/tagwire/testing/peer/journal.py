@@ -57,7 +57,7 @@ class Received:
             return f"#{self.number} ({self.place}): v{self.version} {self.message!r}"
 
 
-class Problem(NamedTuple):
+class PeerProblem(NamedTuple):
     """An error that a callback raised, or an error that made the peer close the connection instead of answering."""
 
     text: str
@@ -78,11 +78,11 @@ class Journal:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._requests: list[Received] = []
-        self._problems: list[Problem] = []
+        self._problems: list[PeerProblem] = []
         self._connections = 0
         self.on_received: Callable[[Received], None] | None = None
         """Called for each request, on the server's thread. An exception it raises is recorded as a problem."""
-        self.on_problem: Callable[[Problem], None] | None = None
+        self.on_problem: Callable[[PeerProblem], None] | None = None
         """Called for each problem, on the server's thread. Exceptions of the callback are only recorded."""
 
     @property
@@ -92,7 +92,7 @@ class Journal:
             return [*self._requests]
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[PeerProblem]:
         """The problems recorded so far, as a new list."""
         with self._changed:
             return [*self._problems]
@@ -111,17 +111,17 @@ class Journal:
             self._changed.notify_all()
         error = _error_of(self.on_received, request)
         if error is not None:
-            self.add_problem(Problem(f"on_received raised {error!r}", request.connection, request, error))
+            self.add_problem(PeerProblem(f"on_received raised {error!r}", request.connection, request, error))
         return request
 
-    def add_problem(self, problem: Problem) -> None:
+    def add_problem(self, problem: PeerProblem) -> None:
         """Add a problem, and end every `wait`."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
             self._keep(problem._replace(text=f"on_problem raised {error!r}", cause=error))
 
-    def _keep(self, problem: Problem) -> None:
+    def _keep(self, problem: PeerProblem) -> None:
         with self._changed:
             self._problems.append(problem)
             self._changed.notify_all()

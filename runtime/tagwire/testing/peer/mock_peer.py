@@ -17,9 +17,9 @@ from tagwire.message.base import Message
 from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire.testing.peer import assertions
 from tagwire.testing.peer.connection import PeerConnection
-from tagwire.testing.peer.journal import Journal, PeerError, Problem, Received
+from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Received
 from tagwire.testing.peer.replies import Reply
-from tagwire.testing.peer.rules import Rule
+from tagwire.testing.peer.rules import AnswerRule
 from tagwire.text_format import shown
 from tagwire.versions import Versions
 
@@ -51,7 +51,7 @@ class MockPeer:
         self.journal = Journal()
         self.address: Address | None = None
         """The address that the peer listens on, or None."""
-        self._rules: list[Rule] = []
+        self._rules: list[AnswerRule] = []
         self._offered: dict[int, Versions] = {}
         self._announcement = announcement_of(registry)
 
@@ -64,7 +64,7 @@ class MockPeer:
         versions: Versions | str | None = None,
         when: Callable[[Received], object] | None = None,
         times: int | None = None,
-    ) -> Rule:
+    ) -> AnswerRule:
         """Return a rule for requests of this class, name or API key. Call its `reply` to activate it.
 
         The rule answers requests in one of the `versions` for which `when(request)` is true, but at most `times`
@@ -81,7 +81,7 @@ class MockPeer:
             raise PeerError(f"{cls.NAME} has none of the versions {versions}; its versions are {cls.VERSIONS}")
         if times is not None and (not isinstance(times, int) or times < 1):
             raise PeerError(f"on({cls.NAME}): expected an integer of 1 or more as `times`, got {shown(times)}")
-        return Rule(
+        return AnswerRule(
             cls,
             response,
             answered,
@@ -184,7 +184,7 @@ class MockPeer:
         return self.journal.requests
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[PeerProblem]:
         """Errors that kept the peer from answering: requests without a rule, script errors, invalid bytes."""
         return self.journal.problems
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tagwire.versions import Versions
 
 
-class Rule:
+class AnswerRule:
     """The answers to certain requests of one API. Made by `MockPeer.on`."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Rule:
         *,
         when: Callable[[Received], object] | None,
         times: int | None,
-        enact: Callable[[Rule], None],
+        enact: Callable[[AnswerRule], None],
     ) -> None:
         self.request = request
         self.response = response
@@ -43,7 +43,7 @@ class Rule:
         self._enact = enact
         self._answers: Sequence[Any] = ()
 
-    def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
+    def reply(self, answer: AnswerTo = None, **faults: Any) -> AnswerRule:
         """Set the answer: a response, a `Reply`, None (no answer), or a function from a request to these.
 
         A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of

@@ -12,7 +12,7 @@ import tagwire_drafts.kip482
 import tagwire_messages as kafka
 from tagwire import DecodeError, UnsupportedVersionError
 from tagwire_workbench.fuzzing.corpus import seeds
-from tagwire_workbench.fuzzing.mutate import DIALECT_RULES, RULES, Framing, FramingError, Mutation, Mutator
+from tagwire_workbench.fuzzing.mutate import DIALECT_RULES, RULES, FramingError, InputFraming, Mutation, Mutator
 
 ENDS = [
     (registry, registry[name], version)
@@ -193,7 +193,7 @@ def test_changes_are_reported() -> None:
 )
 def test_incomplete_input_forms(words: dict[str, Any], said: str) -> None:
     with pytest.raises(FramingError, match=said):
-        Framing(kafka.registry, **words)
+        InputFraming(kafka.registry, **words)
 
 
 def test_what_there_is_not() -> None:

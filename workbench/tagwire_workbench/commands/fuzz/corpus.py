@@ -74,7 +74,7 @@ def command(
       tagwire fuzz corpus --kind response --prefix key --output seeds
     """
     from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds
-    from tagwire_workbench.fuzzing.framing import Framing
+    from tagwire_workbench.fuzzing.framing import InputFraming
 
     registry = find_registry(package)
     if in_frames:
@@ -86,7 +86,7 @@ def command(
     output.mkdir(parents=True, exist_ok=True)
     written = size = 0
     for cls, version in chosen:
-        framing = Framing(registry, cls, version, frames=in_frames, prefix=prefix)
+        framing = InputFraming(registry, cls, version, frames=in_frames, prefix=prefix)
         for name, message in seeds(cls, version):
             seed = framing.write(message, version)
             (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)

@@ -24,7 +24,7 @@ from tagwire_cli.output.echo import say
 from tagwire_workbench.fuzzing.framing import framing_options
 
 if TYPE_CHECKING:
-    from tagwire_workbench.fuzzing.framing import Framing
+    from tagwire_workbench.fuzzing.framing import InputFraming
     from tagwire_workbench.fuzzing.minimise import Keeps
 
 _TARGET: Final = "--target"
@@ -112,11 +112,11 @@ def command(
 
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
-) -> "Framing | None":
+) -> "InputFraming | None":
     """Return the framing of the input, as specified by the command's options; None if none of them are given."""
     if name is None and not in_frames and prefix is None:
         return None
-    from tagwire_workbench.fuzzing.framing import Framing, FramingError
+    from tagwire_workbench.fuzzing.framing import FramingError, InputFraming
 
     registry = find_registry(package)
     if in_frames:
@@ -125,7 +125,7 @@ def _framing(
     if cls is not None and version is not None:
         require_version(cls, version)
     try:
-        return Framing(registry, cls, version, kind=kind, frames=in_frames, prefix=prefix)
+        return InputFraming(registry, cls, version, kind=kind, frames=in_frames, prefix=prefix)
     except FramingError as error:
         raise click.UsageError(f"{error}.") from None
 
@@ -219,7 +219,7 @@ def _write(output: Path, data: bytes) -> None:
         raise InputError(f"{output} can't be written: {error.strerror}") from None
 
 
-def _explain(data: bytes, framing: "Framing | None") -> None:
+def _explain(data: bytes, framing: "InputFraming | None") -> None:
     """Print the input as `tagwire explain` does or, if its framing is unknown, as hex."""
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour

@@ -12,10 +12,10 @@ from random import Random
 from typing import Final
 
 from tagwire_workbench.fuzzing.corpus.dictionary import BOUNDS
-from tagwire_workbench.fuzzing.sites import Patch, Site
+from tagwire_workbench.fuzzing.sites import InputSite, Patch
 
 
-def bit_noise_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
+def bit_noise_patch(data: bytes, sites: Sequence[InputSite], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
     The patch starts at one of `sites`, or after the length, count or tag at the start of one. Without sites, it may

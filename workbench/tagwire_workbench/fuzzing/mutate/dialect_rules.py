@@ -6,15 +6,15 @@ from random import Random
 from typing import Any
 
 from tagwire.layout import Array, TaggedSection
-from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.framing import FuzzInput
 from tagwire_workbench.fuzzing.mutate.mutation import Fault
 from tagwire_workbench.fuzzing.mutate.valid_edits import entry_bytes, fresh
-from tagwire_workbench.fuzzing.sites import Site, splice
+from tagwire_workbench.fuzzing.sites import InputSite, splice
 
 _Broken = tuple[bytes, Fault]
 
 
-def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
+def no_member(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Write a number that is not a member of the field's closed enum."""
     wire: Any = getattr(site.type, "wire", None)
     if not getattr(wire, "is_closed", False) or site.node.length != wire.width:
@@ -27,7 +27,7 @@ def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
     return spliced.data, Fault("", site.path, spliced.at)
 
 
-def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
+def same_key(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Give an element the key of the previous element."""
     if not isinstance(site.type, Array) or not site.type.unique or not site.inner:
         return None
@@ -36,7 +36,7 @@ def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
     return spliced.data, Fault("", f"{site.path}[{len(site.inner)}]", spliced.at)
 
 
-def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
+def no_alternative(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Remove all fields of a union. Skip structs with unknown fields, which may be a newer version's alternatives."""
     chosen = [entry for entry in site.inner if entry.is_union]
     if len(chosen) != 1 or any(entry.item is None for entry in site.inner):
@@ -46,7 +46,7 @@ def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
     return spliced.data, Fault("", site.path, spliced.at - (entry.start - site.start))
 
 
-def two_alternatives(read: Input, site: Site, random: Random) -> _Broken | None:
+def two_alternatives(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Set two fields of a union, which allows only one."""
     section = site.struct.section if site.struct is not None else None
     chosen = [entry for entry in site.inner if entry.is_union and entry.item is not None]

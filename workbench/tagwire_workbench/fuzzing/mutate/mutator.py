@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.message.base import Message
 from tagwire_workbench.fuzzing.corpus.shapes import seeds
-from tagwire_workbench.fuzzing.framing import Framing, FramingError, Input
+from tagwire_workbench.fuzzing.framing import FramingError, FuzzInput, InputFraming
 from tagwire_workbench.fuzzing.mutate.bit_noise import bit_noise_patch
 from tagwire_workbench.fuzzing.mutate.mutation import Kind, Mutation
 from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES, rule_break
 from tagwire_workbench.fuzzing.mutate.valid_edits import valid_edit
-from tagwire_workbench.fuzzing.sites import Patch, Site, sites_of
+from tagwire_workbench.fuzzing.sites import InputSite, Patch, sites_of
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -27,7 +27,7 @@ _TRIES: Final = 6
 
 
 class Mutator:
-    """Mutates inputs that contain messages. Takes the same parameters as `Framing`.
+    """Mutates inputs that contain messages. Takes the same parameters as `InputFraming`.
 
     The same input and seed always give the same bytes. A mutator can be called as `mutator(data, max_size, seed)`, so
     it can be a custom mutator for Atheris (libFuzzer's signature).
@@ -43,7 +43,7 @@ class Mutator:
         frames: bool = False,
         prefix: str | None = None,
     ) -> None:
-        self.framing = Framing(registry, message, version, kind=kind, frames=frames, prefix=prefix)
+        self.framing = InputFraming(registry, message, version, kind=kind, frames=frames, prefix=prefix)
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
@@ -88,7 +88,7 @@ class Mutator:
         _, message = random.choice(list(seeds(cls, version)))
         return self.framing.write(message, version)
 
-    def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
+    def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
         """Return a mutation that is valid or invalid, as `kind` requires. If the input has errors, mutate a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
@@ -111,7 +111,7 @@ class Mutator:
         changes.append(str(fault))
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
-    def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
+    def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
         """Change `data` at one position, without checking the result. If its message is unknown, change a seed."""
         changes: list[str] = []
         if read is None:
@@ -124,7 +124,7 @@ class Mutator:
         return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
 
 
-def _sites(read: Input) -> list[Site]:
+def _sites(read: FuzzInput) -> list[InputSite]:
     return [site for message in sites_of(read) for site in message.walk()]
 
 

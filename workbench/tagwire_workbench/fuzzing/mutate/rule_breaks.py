@@ -1,8 +1,8 @@
 """Create invalid bytes with a known reason: they break one rule of the format, at a known position.
 
-For each rule, a function breaks the rule in a part of the input (a `Site`), and returns the path and offset at which a
-decoder can first detect the error. Counts and sizes around this part are adjusted, so that a decoder has no other
-reason to reject the bytes. Strict decoding by tagwire raises its error at this position.
+For each rule, a function breaks the rule in a part of the input (an `InputSite`), and returns the path and offset at
+which a decoder can first detect the error. Counts and sizes around this part are adjusted, so that a decoder has no
+other reason to reject the bytes. Strict decoding by tagwire raises its error at this position.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Final, NamedTuple
 
 from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, LengthCode, Nested, NullableFixed, Sized
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
-from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.framing import FuzzInput
 from tagwire_workbench.fuzzing.mutate.dialect_rules import no_alternative, no_member, same_key, two_alternatives
 from tagwire_workbench.fuzzing.mutate.mutation import Fault
 from tagwire_workbench.fuzzing.mutate.truncation import truncated
-from tagwire_workbench.fuzzing.sites import Site, length_bytes, splice
+from tagwire_workbench.fuzzing.sites import InputSite, length_bytes, splice
 
 _Broken = tuple[bytes, Fault]
-_Break = Callable[[Input, Site, Random], _Broken | None]
+_Break = Callable[[FuzzInput, InputSite, Random], _Broken | None]
 
 
-def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
+def rule_break(read: FuzzInput, sites: list[InputSite], random: Random, rule: str | None = None) -> _Broken | None:
     """Break a rule. Return the invalid bytes and the expected error; None if no field allows this."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
@@ -40,7 +40,9 @@ def rule_break(read: Input, sites: list[Site], random: Random, rule: str | None 
 _TRIES: Final = 12
 
 
-def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
+def _broken(
+    read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, path: str, inside: int = 0
+) -> _Broken:
     """Replace a range with `data`. Decoders must report an error at `path`, `inside` bytes after the data's start."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
@@ -57,7 +59,7 @@ class _Head(NamedTuple):
     nullable: bool
 
 
-def _head(read: Input, site: Site) -> _Head | None:
+def _head(read: FuzzInput, site: InputSite) -> _Head | None:
     type = site.type
     if not isinstance(type, Sized | Array) or type.length is None:
         return None
@@ -67,13 +69,13 @@ def _head(read: Input, site: Site) -> _Head | None:
     return _Head(type.length, end, type.nullable)
 
 
-def _left(read: Input, site: Site, begin: int) -> int:
+def _left(read: FuzzInput, site: InputSite, begin: int) -> int:
     """Return how many bytes follow `begin` in the enclosing tagged field or, if there is none, in the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
 
-def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+def _beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Replace a length or count with one that is too large for the bytes that follow."""
     head = _head(read, site)
     if head is None:
@@ -94,7 +96,7 @@ def _minimum(type: object) -> int:
     return type.element.minimum
 
 
-def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
+def _negative(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Write a length or count below -1. The value -1 would mean null."""
     head = _head(read, site)
     if head is None or not head.code.code:
@@ -104,7 +106,7 @@ def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, head.end, length_bytes(head.code, stated), site.path)
 
 
-def _null(read: Input, site: Site, random: Random) -> _Broken | None:
+def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     head = _head(read, site)
     if head is None or head.nullable or head.code not in (INT16, INT32, COMPACT):
         return None
@@ -112,7 +114,7 @@ def _null(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, head.end, null, site.path)
 
 
-def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
+def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Write a string that is longer than Kafka allows. Only compact lengths can express its length."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
@@ -124,7 +126,7 @@ def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
 # ---------------------------------------------------------------- rules about varints
 
 
-def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
+def _varints(read: FuzzInput, site: InputSite) -> list[tuple[int, int, str]]:
     """Return (start, end, error path) for each varint in front of a site's content: its length, count, tag or size."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
@@ -135,7 +137,9 @@ def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
     return [] if head is None or head.code.code else [(site.start, head.end, site.path)]
 
 
-def _in_varint(read: Input, site: Site, random: Random, change: Callable[[bytes], bytes | None]) -> _Broken | None:
+def _in_varint(
+    read: FuzzInput, site: InputSite, random: Random, change: Callable[[bytes], bytes | None]
+) -> _Broken | None:
     varints = _varints(read, site)
     if not varints:
         return None
@@ -144,7 +148,7 @@ def _in_varint(read: Input, site: Site, random: Random, change: Callable[[bytes]
     return None if data is None else _broken(read, site.holder, start, end, data, path)
 
 
-def _not_shortest(read: Input, site: Site, random: Random) -> _Broken | None:
+def _not_shortest(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     def longer(data: bytes) -> bytes | None:
         more = random.randint(1, 5 - len(data)) if len(data) < 5 else 0
         return data[:-1] + bytes([data[-1] | 0x80]) + b"\x80" * (more - 1) + b"\0" if more else None
@@ -152,11 +156,11 @@ def _not_shortest(read: Input, site: Site, random: Random) -> _Broken | None:
     return _in_varint(read, site, random, longer)
 
 
-def _endless(read: Input, site: Site, random: Random) -> _Broken | None:
+def _endless(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     return _in_varint(read, site, random, lambda data: random.choice((b"\xff" * 5 + b"\1", b"\x80" * 9 + b"\1")))
 
 
-def _too_high(read: Input, site: Site, random: Random) -> _Broken | None:
+def _too_high(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     high = (b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x7f")
     return _in_varint(read, site, random, lambda data: random.choice(high))
 
@@ -164,7 +168,7 @@ def _too_high(read: Input, site: Site, random: Random) -> _Broken | None:
 # ---------------------------------------------------------------- rules about values
 
 
-def _bad_text(read: Input, site: Site, random: Random) -> _Broken | None:
+def _bad_text(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     head, type = _head(read, site), site.type
     if head is None or not isinstance(type, Sized) or type.wire.family != "text":
         return None
@@ -174,7 +178,7 @@ def _bad_text(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, site.end, size + good + bad, site.path, len(size + good))
 
 
-def _bad_boolean(read: Input, site: Site, random: Random) -> _Broken | None:
+def _bad_boolean(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     type = site.type
     if not isinstance(type, Fixed) or type.wire.name != "bool":
         return None
@@ -182,7 +186,7 @@ def _bad_boolean(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, site.start, site.end, data, site.path)
 
 
-def _bad_marker(read: Input, site: Site, random: Random) -> _Broken | None:
+def _bad_marker(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     type = site.type
     if not isinstance(type, Nested | NullableFixed) or not type.marker:
         return None
@@ -193,13 +197,13 @@ def _bad_marker(read: Input, site: Site, random: Random) -> _Broken | None:
 # ---------------------------------------------------------------- rules about tagged fields
 
 
-def _tags_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+def _tags_beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     least = _left(read, site, site.head) // 2 + 1
     data = uvarint_bytes(random.choice((least, least + 1, random.randint(least, UVARINT_MAX), UVARINT_MAX)))
     return _broken(read, site.holder, site.start, site.head, data, site.path)
 
 
-def _tag_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+def _tag_beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     _, (middle, head, _) = _varints(read, site)
     least = _left(read, site, head) + 1
     size = uvarint_bytes(random.choice((least, least + 1, UVARINT_MAX)))
@@ -207,13 +211,13 @@ def _tag_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
     return spliced.data, Fault("", site.holder.path, spliced.at - (middle - site.start))
 
 
-def _tag_twice(read: Input, site: Site, random: Random) -> _Broken:
+def _tag_twice(read: FuzzInput, site: InputSite, random: Random) -> _Broken:
     entry = read.data[site.start : site.end]
     spliced = splice(read, site.holder, site.end, site.end, entry, elements=1)
     return spliced.data, Fault("", site.holder.path, spliced.at)
 
 
-def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
+def _tags_swapped(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     if site.number == 0:
         return None
     before = site.holder.inner[site.number - 1]
@@ -221,14 +225,14 @@ def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
     return _broken(read, site.holder, before.start, site.end, swapped, site.holder.path, site.node.length)
 
 
-def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
+def _after_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Add bytes after the value of a known tagged field, and increase the field's size so that it includes them."""
     if site.item is None:
         return None
     return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
 
 
-def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
+def _cut_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Make the value of a known, fixed-width tagged field incomplete, and reduce the size of the field accordingly."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
@@ -239,13 +243,13 @@ def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
 # ---------------------------------------------------------------- rules about the whole input
 
 
-def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
+def _trailing(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     if site.end != len(read.data):
         return None  # bytes added after a header would be read as the message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
-def _no_key(read: Input, site: Site, random: Random) -> _Broken | None:
+def _no_key(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     if site.item is None or site.item.name != "request_api_key" or len(read.trace.parts) < 2:
         return None
     return _broken(read, site.holder, site.start, site.end, b"\x7f\xff", site.path)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from random import Random
 
 from tagwire.layout import Array, Fixed, LengthCode, NullableFixed, Sized
-from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.framing import FuzzInput
 from tagwire_workbench.fuzzing.mutate.mutation import Fault
-from tagwire_workbench.fuzzing.sites import Site, splice
+from tagwire_workbench.fuzzing.sites import InputSite, splice
 
 
-def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
+def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[bytes, Fault] | None:
     """Cut the input at a random position in a message or header. Returns the remaining bytes and the expected error."""
     if message.node.length == 0:
         return None
@@ -26,7 +26,7 @@ def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault]
     return splice(read, None, cut, len(read.data), b"").data, Fault("", path, offset)
 
 
-def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
+def _refused(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
     """Return the (path, offset) at which decoding fails if `site` is cut at `cut`; None if readers may disagree."""
     own = _own(read, site, cut)
     if own is not None:
@@ -35,7 +35,7 @@ def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
     return None if inner is None or inner.kind in ("buffer", "raw") else _refused(read, inner, cut)
 
 
-def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
+def _own(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
     if site.kind == "entry":
         return site.holder.path, cut if cut < site.head else site.start
     if site.kind == "section":
@@ -52,7 +52,9 @@ def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
     return (site.path, site.start) if site.kind == "struct" and cut < site.head else None
 
 
-def _behind_length(read: Input, site: Site, type: Array | Sized, code: LengthCode, cut: int) -> tuple[str, int] | None:
+def _behind_length(
+    read: FuzzInput, site: InputSite, type: Array | Sized, code: LengthCode, cut: int
+) -> tuple[str, int] | None:
     end = site.start + code.width
     while not code.code and end <= cut and read.data[end - 1] >= 0x80:
         end += 1

@@ -1,8 +1,8 @@
 """Make unusual edits: the result is valid, but authors of decoders rarely see such input.
 
 Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
-tagged fields, and tagged fields with their default. An edit changes one part of the input (a `Site`), and adjusts the
-counts and sizes around it. It returns None if this part doesn't allow the edit.
+tagged fields, and tagged fields with their default. An edit changes one part of the input (an `InputSite`), and adjusts
+the counts and sizes around it. It returns None if this part doesn't allow the edit.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tagwire.message.field_table import FieldRow
 from tagwire.wire.families import BinaryType, IntegerType
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 from tagwire_workbench.fuzzing.corpus.shapes import SHAPES, Filler
-from tagwire_workbench.fuzzing.framing import Input
-from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
+from tagwire_workbench.fuzzing.framing import FuzzInput
+from tagwire_workbench.fuzzing.sites import InputSite, Spliced, splice, value_bytes
 
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
@@ -48,7 +48,7 @@ _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 _TRIES: Final = 12
 
 
-class Edit(NamedTuple):
+class InputEdit(NamedTuple):
     """A description of an edit, the path of the edited part, and the edited input."""
 
     what: str
@@ -59,18 +59,18 @@ class Edit(NamedTuple):
 _Change = tuple[str, Spliced]
 
 
-def valid_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
+def valid_edit(read: FuzzInput, sites: list[InputSite], random: Random) -> InputEdit | None:
     """Edit a random part of the message. Return None if no part can be edited."""
     places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
     for site in random.sample(places, min(len(places), _TRIES)):
         change = random.choice(_EDITS[site.kind])(read, site, random)
         if change is not None:
             what, spliced = change
-            return Edit(what, site.path, spliced)
+            return InputEdit(what, site.path, spliced)
     return None
 
 
-def _is_fixed(site: Site) -> bool:
+def _is_fixed(site: InputSite) -> bool:
     """Return whether a value must not change, because other bytes depend on it or because it is a unique key."""
     name = site.item.name if site.item is not None else ""
     if name in _FIXED_NAMES:
@@ -79,25 +79,25 @@ def _is_fixed(site: Site) -> bool:
     return holder is not None and isinstance(holder.type, Array) and name in holder.type.unique
 
 
-def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
+def _put(read: FuzzInput, site: InputSite, what: str, data: bytes) -> _Change | None:
     if data == read.data[site.start : site.end]:
         return None
     return what, splice(read, site.holder, site.start, site.end, data)
 
 
-def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
+def _value(read: FuzzInput, site: InputSite, what: str, value: object) -> _Change | None:
     assert site.type is not None
     return _put(read, site, what, value_bytes(site.type, value))
 
 
-def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
+def fresh(read: FuzzInput, site: InputSite, type: Type, item: Item, random: Random) -> bytes:
     """Return the encoding of a random new value for a field."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
     value = Filler(shape, read.version).value(type, _row(site, item))
     return value_bytes(type, value)
 
 
-def _row(site: Site, item: Item) -> FieldRow:
+def _row(site: InputSite, item: Item) -> FieldRow:
     cls: Any = site.struct.cls if site.struct is not None else None
     found: FieldRow = next(row for row in cls.FIELDS if row.name == item.name)
     return found
@@ -106,7 +106,7 @@ def _row(site: Site, item: Item) -> FieldRow:
 # ---------------------------------------------------------------- edits of fields
 
 
-def _fixed(read: Input, site: Site, random: Random) -> _Change | None:
+def _fixed(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type: Any = site.type
     wire = type.wire
     if isinstance(type, NullableFixed) and random.random() < 0.5:
@@ -122,7 +122,7 @@ def _fixed(read: Input, site: Site, random: Random) -> _Change | None:
     return _value(read, site, "another value", random.choice(wire.samples))
 
 
-def _sized(read: Input, site: Site, random: Random) -> _Change | None:
+def _sized(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type = site.type
     assert isinstance(type, Sized)
     if type.nullable and not site.is_union and random.random() < 0.3:
@@ -141,7 +141,7 @@ def _sized(read: Input, site: Site, random: Random) -> _Change | None:
 # ---------------------------------------------------------------- edits of arrays and structs
 
 
-def _clear(read: Input, site: Site, random: Random) -> _Change | None:
+def _clear(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type = site.type
     assert isinstance(type, Array)
     if type.filled or site.is_union:
@@ -151,7 +151,7 @@ def _clear(read: Input, site: Site, random: Random) -> _Change | None:
     return _put(read, site, "no elements", value_bytes(type, ()))
 
 
-def _drop(read: Input, site: Site, random: Random) -> _Change | None:
+def _drop(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     """Remove some elements of an array or tag section."""
     if not site.inner:
         return None
@@ -165,7 +165,7 @@ def _drop(read: Input, site: Site, random: Random) -> _Change | None:
     return f"{len(dropped)} fewer", spliced
 
 
-def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
+def _repeat(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type = site.type
     if not site.inner or not isinstance(type, Array) or type.unique or type.order:
         return None
@@ -178,7 +178,7 @@ def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
 _LONG: Final = 200
 
 
-def _grow(read: Input, site: Site, random: Random) -> _Change | None:
+def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type = site.type
     if not isinstance(type, Array) or type.unique or type.order or site.item is None:
         return None
@@ -196,7 +196,7 @@ def _one(type: Array) -> bytes:
     return bytes([empty[-1] + 1])
 
 
-def _turn(read: Input, site: Site, random: Random) -> _Change | None:
+def _turn(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
         return None
     parts = [read.data[each.start : each.end] for each in site.inner]
@@ -206,7 +206,7 @@ def _turn(read: Input, site: Site, random: Random) -> _Change | None:
     return "reversed", splice(read, site, site.head, site.inner[-1].end, turned)
 
 
-def _struct(read: Input, site: Site, random: Random) -> _Change | None:
+def _struct(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     """Replace a struct with null, or null with a struct."""
     type = site.type
     if not isinstance(type, Nested) or not type.nullable or site.item is None or site.is_union:
@@ -219,7 +219,7 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 # ---------------------------------------------------------------- edits of tagged fields
 
 
-def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
+def _unknown(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
     cls: Any = site.struct.cls if site.struct is not None else None
     known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
@@ -231,7 +231,7 @@ def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
     return f"unknown tag {tag}", _insert(read, site, tag, data)
 
 
-def _known(read: Input, site: Site, random: Random) -> _Change | None:
+def _known(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     """Add a tagged field of the spec that the input does not have yet, with its default or with another value."""
     there = {_tag(entry) for entry in site.inner}
     unions = {name for union in _section(site).unions for name in union.alternatives}
@@ -246,7 +246,7 @@ def _known(read: Input, site: Site, random: Random) -> _Change | None:
     return f"tag {field.tag}", _insert(read, site, field.tag, fresh(read, site, field.type, field, random))
 
 
-def _trade(read: Input, site: Site, random: Random) -> _Change | None:
+def _trade(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     entries = [entry for entry in site.inner if entry.item is None]
     if len(entries) < 2:
         return None
@@ -260,7 +260,7 @@ def _trade(read: Input, site: Site, random: Random) -> _Change | None:
     return "values swapped", splice(read, site, first.start, second.end, traded)
 
 
-def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
+def _insert(read: FuzzInput, site: InputSite, tag: int | None, data: bytes) -> Spliced:
     assert tag is not None
     place = next((entry.start for entry in site.inner if _tag(entry) > tag), site.inner[-1].end if site.inner else None)
     place = site.head if place is None else place
@@ -272,17 +272,17 @@ def entry_bytes(tag: int, data: bytes) -> bytes:
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
-def _tag(entry: Site) -> int:
+def _tag(entry: InputSite) -> int:
     return int(entry.node.type.removeprefix("tag "))
 
 
-def _section(site: Site) -> TaggedSection:
+def _section(site: InputSite) -> TaggedSection:
     struct: StructLayout | None = site.struct
     assert struct is not None and isinstance(struct.section, TaggedSection)
     return struct.section
 
 
-_EDITS: Final[dict[str, tuple[Callable[[Input, Site, Random], _Change | None], ...]]] = {
+_EDITS: Final[dict[str, tuple[Callable[[FuzzInput, InputSite, Random], _Change | None], ...]]] = {
     "fixed": (_fixed,),
     "sized": (_sized,),
     "array": (_clear, _drop, _repeat, _grow, _grow, _turn),
