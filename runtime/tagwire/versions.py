@@ -41,7 +41,7 @@ class Versions:
         if lowest > highest:
             lowest, highest = 0, -1
         elif lowest < 0 or highest > HIGHEST:
-            raise VersionsError(f"versions {lowest} to {highest} are outside 0 to {HIGHEST}")
+            raise VersionsError(f"versions {lowest} to {highest} are not within 0 to {HIGHEST}")
         object.__setattr__(self, "lowest", lowest)
         object.__setattr__(self, "highest", highest)
 

@@ -39,7 +39,7 @@ def test_other_texts_are_rejected(text: str) -> None:
 
 @pytest.mark.parametrize("bounds", [(-1, 3), (0, HIGHEST + 1)])
 def test_bounds_outside_an_int16_are_rejected(bounds: tuple[int, int]) -> None:
-    with pytest.raises(TagwireError, match="are outside 0 to 32767"):
+    with pytest.raises(TagwireError, match="are not within 0 to 32767"):
         Versions(*bounds)
 
 

@@ -135,6 +135,6 @@ def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHis
 def _span(text: str, layouts: Mapping[str, str]) -> ReleaseSpan:
     match = _SPAN.fullmatch(text)
     if match is None:
-        raise ValueError(f"expected releases such as '3.5.2 to 3.6.2: 0123456789abcdef', got {text!r}")
+        raise ValueError(f"expected two releases and a hash, such as '3.5.2 to 3.6.2: 0123456789abcdef', got {text!r}")
     digest = match["digest"]
     return ReleaseSpan(match["first"], match["last"] or match["first"], digest, layouts.get(digest, ""))

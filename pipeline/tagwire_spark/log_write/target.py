@@ -174,7 +174,7 @@ def check_columns(schema: StructType, target: LogTarget) -> None:
             raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column {field.name}: expected {expected}, got {found}.")
     names = schema.fieldNames()
     if "value" not in names:
-        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Column value is missing; found {', '.join(names)}.")
+        raise PipelineError("UNKNOWN_COLUMN_OF_SOURCE", f"Expected a column named value, got {', '.join(names)}.")
     if "topic" not in names and target.topic is None:
         raise invalid("The topic is missing; add column topic, or set option topic.")
 

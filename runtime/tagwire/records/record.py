@@ -29,7 +29,7 @@ def header_pairs(headers: Any) -> Headerset:
             _, _ = found
         return pairs
     raise EncodeError(
-        f"expected pairs of key and value, got {shown(found)}", message_name="record", version=None, path=path
+        f"expected (key, value) pairs, got {shown(found)}", message_name="record", version=None, path=path
     )
 
 

@@ -368,7 +368,7 @@ def test_records_that_a_format_has_no_place_for(
     ("ddl", "options", "text"),
     [
         ("value binary", {}, "topic"),
-        ("topic string, key binary", {}, "Column value is missing"),
+        ("topic string, key binary", {}, "Expected a column named value"),
         ("topic string, value binary, more int", {}, "more"),
         ("topic string, value int", {}, "binary or string"),
         ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),

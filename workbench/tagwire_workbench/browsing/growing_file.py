@@ -201,5 +201,6 @@ def _refuse_cut(file: FileIO, path: Path, place: int) -> None:
     size = os.fstat(file.fileno()).st_size
     if size < place:
         raise InputError(
-            f"{path}: the file was truncated while it was read: expected {place} bytes, got {size}; open it again"
+            f"{path}: the file was truncated while it was read: expected at least {place} bytes, got {size}; "
+            "open it again"
         )
