@@ -18,6 +18,8 @@ Row = tuple["Any", ...]
 
 
 class _Drop:
+    """Removes the element of a row for which a rewrite function returns this value."""
+
     def __repr__(self) -> str:
         return "tagwire.DROP"
 

@@ -132,4 +132,4 @@ def test_add_version_to_a_message_with_imports(project: Path) -> None:
     assert result.exit_code == 0, result.output
     assert json.loads(Path("specs/PlaceRequest.json").read_text())["validVersions"] == "0-4"
     result = run("add-version", "specs/geometry/Point.json")
-    assert result.exit_code == 1 and "Point.json: is a shared struct" in result.output, result.output
+    assert result.exit_code == 1 and "Point.json is a shared struct" in result.output, result.output

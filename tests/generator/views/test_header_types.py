@@ -147,7 +147,7 @@ def test_a_header_that_requires_a_field(packages: dict[str, ModuleType]) -> None
     data = oneway.registry.encode_request(order, 1, header=oneway.RequestHeader(trace_id=5))
     assert data == bytes.fromhex("0009 0001 0000000000000005") + ORDER
     assert oneway.OrderRequest.decode_frame(data).header.trace_id == 5
-    with pytest.raises(UnknownMessageError, match="oneway has no ResponseHeader"):
+    with pytest.raises(UnknownMessageError, match="oneway defines no ResponseHeader"):
         oneway.OrderResponse.decode_frame(b"", 0)
 
 

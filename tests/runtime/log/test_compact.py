@@ -352,7 +352,7 @@ def test_record_without_a_key_is_rejected_or_removed(tmp_path: Path) -> None:
 
 def test_too_many_keys_are_rejected(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(n, b"k%d" % n, b"v") for n in range(9)])
-    with pytest.raises(CompactionError, match=r"more than 8 keys up to offset 8, .*`max_keys`.*`dirty_from`"):
+    with pytest.raises(CompactionError, match=r"more than 8 keys up to offset 8; .*`max_keys`.*`dirty_from`"):
         compact(folder, max_keys=8)
     compact(folder, max_keys=9)
 

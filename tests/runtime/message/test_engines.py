@@ -229,7 +229,7 @@ def test_disagreement_about_bytes_is_reported(monkeypatch: pytest.MonkeyPatch) -
     cls = messages.HeartbeatResponse
     monkeypatch.setattr(error_positions, "refuse_bytes", lambda *_: None)
     monkeypatch.setattr(reader, "decode", lambda *_, **__: (cls(), 0))
-    with pytest.raises(DisagreementError, match="rejected 1 bytes from 0 on, but the interpreter accepts"):
+    with pytest.raises(DisagreementError, match=r"rejected an input of 1 bytes, .* but the interpreter accepts it"):
         cls.decode(b"x", 4)
     assert cls.decode(b"x", 4, strict=False) == cls(), "what only lenient readers take is no disagreement"
 

@@ -137,7 +137,7 @@ def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: s
 @pytest.mark.parametrize("key", [key for key in Keys if key.codec])
 def test_values_that_a_codec_rejects(key: Keys) -> None:
     record = ProducerRecord("t", b"v")
-    with pytest.raises(EncodeError, match=f"the codec {key.codec} of its key"):
+    with pytest.raises(EncodeError, match=f"the key's codec {key.codec} can't encode"):
         record.set_header(key, [])
     record.set_header(key, b"\xff\xff\xff")
     with pytest.raises(DecodeError, match=f"3 bytes that the codec {key.codec} of the key can't read"):

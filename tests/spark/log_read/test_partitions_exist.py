@@ -17,7 +17,7 @@ from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
 UNKNOWN = [
-    ({"subscribe": "ordres"}, "subscribe names 'ordres', .*; found calls, orders; option .*; did you mean 'orders'"),
+    ({"subscribe": "ordres"}, "subscribe names 'ordres', .*; found calls, orders; .*; did you mean 'orders'"),
     ({"subscribe": "orders,nothing"}, "names 'nothing'"),
     ({"assign": '{"orders": [0, 7]}'}, "Option assign names 'orders-7', .*; found calls-0, orders-0, orders-1;"),
     ({"assign": '{"nothing": [0]}'}, "names 'nothing-0'"),

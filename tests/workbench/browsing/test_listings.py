@@ -158,7 +158,7 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
 def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
     listing = read(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
     assert found(listing, "is=error") == [1]
-    assert "tagwire_records has no RequestHeader" in listing.look(0).explained.fault
+    assert "tagwire_records defines no RequestHeader" in listing.look(0).explained.fault
 
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
