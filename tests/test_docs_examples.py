@@ -83,8 +83,8 @@ def matches(printed: str, expected: str) -> bool:
 
 
 def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the marks for a page's test. `make test` runs only the README and the tutorial."""
-    return () if page.name in ("README.md", "tutorial.md") else (pytest.mark.thorough,)
+    """Return the marks for a page's test. `make test` runs only the README."""
+    return () if page.name == "README.md" else (pytest.mark.thorough,)
 
 
 @pytest.mark.usefixtures("own_modules")

@@ -68,6 +68,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_project(tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("package", ["tagwire_messages", "tagwire_records", "tagwire_drafts.kip482"])
 def test_messages_show_and_diff(package: str) -> None:
     listed = json.loads(run("messages", "--json", "--package", package))
@@ -126,6 +127,7 @@ def each_log(logs: Path) -> Iterator[str]:
     yield from (str(folder) for folder in sorted(logs.iterdir()))
 
 
+@pytest.mark.thorough
 def test_logs(logs: Path, tmp_path: Path) -> None:
     for folder in each_log(logs):
         held("log dump", *rows(run("log", "dump", "--messages", "--json", folder, codes=(0, 1)))[::7])

@@ -73,6 +73,7 @@ def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
         assert not isinstance(node, ast.Import) or not [a for a in node.names if a.name.startswith("tagwire")]
 
 
+@pytest.mark.thorough
 def test_generated_code_imports_through_the_doors() -> None:
     used: dict[str, set[str]] = {}
     for pattern in ("*.py", "*.pyi"):

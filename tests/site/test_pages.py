@@ -45,6 +45,7 @@ def test_the_schema_of_specs_is_published() -> None:
     assert path == "spec.schema.json" and json.loads(data) == schema()
 
 
+@pytest.mark.thorough
 def test_every_message_has_a_view() -> None:
     assert sorted(views()) == sorted(messages.registry.names())
 

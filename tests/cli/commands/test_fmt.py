@@ -159,6 +159,7 @@ def test_standard_input(project: Path) -> None:
     assert "TW103" in run("-", stdin="{", code=1).stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "folder", ["kafka/clients", "drafts/kip482", "drafts/kip482_rpcs", "records", "registries/kafka"]
 )

@@ -222,6 +222,7 @@ def plain(node: JsonNode) -> Any:
     return node.value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(OURS)))
 def test_bundled_specs_are_valid_for_editors_and_tagwire(folder: Path) -> None:
     validator = jsonschema.Draft202012Validator(schema())

@@ -63,6 +63,7 @@ def test_golden_bytes() -> None:
         check(cls, version, rows)
 
 
+@pytest.mark.thorough
 def test_bytes_written_by_kafka() -> None:
     for (cls, version), rows in kafkas().items():
         check(cls, version, rows)
@@ -75,6 +76,7 @@ def by_message() -> dict[Any, list[Sample]]:
     return found
 
 
+@pytest.mark.thorough
 def test_all_versions_in_one_array() -> None:
     """The columns must be the union of all fields. A field that a row's version doesn't have must have its default."""
     for cls, found in by_message().items():

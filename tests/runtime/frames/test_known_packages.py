@@ -20,6 +20,7 @@ def texts(path: Path) -> set[str]:
     return {node.value for node in found if isinstance(node.value, str)}
 
 
+@pytest.mark.thorough
 def test_one_module_lists_all_packages() -> None:
     naming = [path for path in CODE if any(text.startswith(PACKAGES) for text in texts(path))]
     assert naming == [Path(known_packages.__file__)]

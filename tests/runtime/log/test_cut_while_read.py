@@ -71,6 +71,7 @@ def segment(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
 @pytest.mark.parametrize("way", ["read", "columns", "heads", "spans", "stat", "whatif", "convert"])
 def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: str, segment: Path) -> None:

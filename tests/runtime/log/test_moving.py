@@ -22,6 +22,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [BatchSize(bytes=400), BatchSize(records=5), BatchSize(bytes=90, records=2)], ids=str)
 @pytest.mark.parametrize("to", [None, "v2", "v1"])
 def test_converted_as_by_objects(

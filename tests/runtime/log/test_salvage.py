@@ -100,6 +100,7 @@ def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
     assert missed < len(data) / 10
 
 
+@pytest.mark.thorough
 def test_every_length_cut(damaged: Damaged) -> None:
     batches = small()
     data = b"".join(batches)

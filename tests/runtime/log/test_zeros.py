@@ -48,6 +48,7 @@ def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("format", ["auto", *FORMATS])
 def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rnd = random.Random(format)

@@ -35,6 +35,7 @@ def facts(engine: str) -> list[str]:
     return lines
 
 
+@pytest.mark.thorough
 @native
 def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
     assert facts("native") == facts("python")

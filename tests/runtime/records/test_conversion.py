@@ -65,6 +65,7 @@ def said(batch: RecordBatch) -> dict[str, Any]:
     return {name: getattr(batch, name) for name in names} | {"records": list(batch), "stored": list(batch.stored())}
 
 
+@pytest.mark.thorough
 @given(batches(), st.sampled_from(format_names()))
 @settings(max_examples=400)
 def test_round_trip_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to: str) -> None:

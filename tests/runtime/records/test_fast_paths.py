@@ -85,6 +85,7 @@ def batches(draw: st.DrawFn) -> list[Record]:
     return records
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150)
 @given(records=batches())

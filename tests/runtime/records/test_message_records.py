@@ -265,6 +265,7 @@ def test_records_with_errors_are_rejected() -> None:
         convert_records(answer(bytes(data)), 2)
 
 
+@pytest.mark.thorough
 def test_real_answers_for_the_oldest_reader() -> None:
     count = 0
     for message, version, _ in captured():
@@ -331,6 +332,7 @@ def test_a_trace_without_records_and_with_another_format() -> None:
     assert seen.error is None and any(node.path.endswith("records[0].batch_length") for node in seen.root.walk())
 
 
+@pytest.mark.thorough
 def test_real_messages_are_opened_to_the_byte() -> None:
     for number, (message, version, data) in enumerate(captured()):
         if number % 10 or len(data) > 20_000:

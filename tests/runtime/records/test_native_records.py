@@ -96,6 +96,7 @@ def compare_reading(formats: dict[str, Format], name: str, random: Random, count
     return refused
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
     refused = compare_reading(ways(name), name, Random(name), 150)
@@ -134,6 +135,7 @@ def test_headers_before_an_error_are_not_read_again(
     assert refused > 20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_ways_write_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
     random = Random(name)

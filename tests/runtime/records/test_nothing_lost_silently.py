@@ -34,6 +34,7 @@ def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
         return batch
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", NAMES)
 @pytest.mark.parametrize("target", NAMES)
 def test_a_conversion_without_losses_can_be_undone(source: str, target: str) -> None:

@@ -67,6 +67,7 @@ def test_staged_rows_are_not_visible(tmp_path: Path) -> None:
     assert read_offsets(root) == BEFORE and not list(root.glob(".*"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool) -> None:
     """Stop the driver before each step of a commit: the next reader must find either the whole output or nothing."""

@@ -115,6 +115,7 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
     assert len(store.requests) - len(gets) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None:
@@ -242,6 +243,7 @@ def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
         list(rows_of_task(splits, query, full_schema(query)))
 
 
+@pytest.mark.thorough
 def test_truncated_replies_of_s3_are_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that truncated replies are requested again. If all are truncated, the file is unreadable, not missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)

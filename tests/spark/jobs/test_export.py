@@ -231,6 +231,7 @@ def test_logs_without_records(in_process: Any, tmp_path: Path) -> None:
     assert table.num_rows == 0 and set(table.column_names) == {*ROWS, "topic", "partition"}
 
 
+@pytest.mark.thorough
 def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Path) -> None:
     there_and_back(in_process, SAMPLE / "orders-1", tmp_path / "one")
     assert tree(tmp_path / "one" / "back" / "orders-1") == tree(SAMPLE / "orders-1")

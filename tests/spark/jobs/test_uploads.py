@@ -55,6 +55,7 @@ def stored(store: Any, url: str = URL) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("job", JOBS)
 def test_the_same_as_in_a_folder(store: Any, broker: Path, tmp_path: Path, job: str) -> None:
     expected = JOBS[job](broker, tmp_path / "one")
@@ -65,6 +66,7 @@ def test_the_same_as_in_a_folder(store: Any, broker: Path, tmp_path: Path, job: 
     assert [*(tmp_path / "work").iterdir()] == []
 
 
+@pytest.mark.thorough
 def test_exported_and_back(store: Any, broker: Path, tmp_path: Path) -> None:
     export_logs(HERE, broker, URL)
     back = import_logs(HERE, URL, "kept://bucket/back")
@@ -81,6 +83,7 @@ def test_nothing_is_overwritten(store: Any, broker: Path, tmp_path: Path, job: s
     assert stored(store) == {"orders-0/x": b"there"} and [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.thorough
 def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = commit.carry_out
 
@@ -94,6 +97,7 @@ def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, m
     assert stored(store) == {"orders-0/x": b"there"} and [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["put", "copy"])
 def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
     asked: list[str] = []

@@ -80,6 +80,7 @@ def broker(logs: Path) -> Path:
     return logs / "kafka28"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("options", [{"to": "v2", "codec": "zstd"}, {"batch_records": 7}, {}], ids=str)
 def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, Any]) -> None:
@@ -93,6 +94,7 @@ def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, An
     assert [each for each in store.requests if each.startswith("list")] == ["list /k"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
 def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
@@ -114,6 +116,7 @@ def test_whatif(store: Any, broker: Path) -> None:
     assert 0 < one.total().bytes <= len((broker / of_one).read_bytes())
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"columns": ["key", "value"]}], ids=str)
 def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: dict[str, Any]) -> None:

@@ -42,6 +42,7 @@ def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None
     assert [column.name for column in columns if not (column.needs or column.split)] == ["_error"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(
     "options",

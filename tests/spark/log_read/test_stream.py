@@ -128,6 +128,7 @@ def test_what_is_available_now(tmp_path: Path) -> None:
     assert [end for end, _ in triggers(reader, {"t": {"0": 0}})] == [{"t": {"0": 5}}]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 @pytest.mark.parametrize("zeros", [0, 3000])
 def test_a_log_that_grows_byte_by_byte(tmp_path: Path, mode: str, zeros: int) -> None:

@@ -136,6 +136,7 @@ CASES: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options", [{}, {"batch_bytes": 200}, {"batch_records": 3}, {"segment_bytes": 400, "batch_bytes": 150}], ids=str
 )
@@ -157,6 +158,7 @@ def test_most_of_them_are_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
             written(tmp_path / case, CASES[case], LogTarget(str(tmp_path), topic="orders"), natively=True)
 
 
+@pytest.mark.thorough
 @settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(

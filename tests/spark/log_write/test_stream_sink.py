@@ -101,6 +101,7 @@ class Stop(BaseException):
     """An exception that simulates the death of a process."""
 
 
+@pytest.mark.thorough
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
     """Stop a commit before each of its steps. The repeated batch must be written once, and then the next as usual."""
     for steps in range(60):

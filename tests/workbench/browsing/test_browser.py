@@ -110,6 +110,7 @@ def test_jumps_between_request_and_response(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
+@pytest.mark.thorough
 def test_filters_are_typed(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"api", "equals_sign", *"Metadata", "space", *"dir", "equals_sign", *"req", "enter")
@@ -171,6 +172,7 @@ def test_error_is_shown_with_what_was_read(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
+@pytest.mark.thorough
 def test_compressed_records_are_shown_decompressed() -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("g", "3", "enter", "tab", "end", "up", "up", "up")

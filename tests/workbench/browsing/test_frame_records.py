@@ -34,6 +34,7 @@ def written(each: CapturedFrame, data: bytes) -> str:
     return line("req" if each.is_request else "resp", data, api_key=each.api[0], api_version=each.api[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "change",
     [

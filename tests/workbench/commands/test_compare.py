@@ -137,6 +137,7 @@ def test_secrets(tmp_path: Path, own_modules: None) -> None:
     assert "LoginRequest.password  'secret'   'other'" in run(*words, "--show-sensitive")[1]
 
 
+@pytest.mark.thorough
 def test_a_capture_and_itself() -> None:
     code, out, err = run(str(CAPTURES), str(CAPTURES), "--json")
     found = json.loads(out)

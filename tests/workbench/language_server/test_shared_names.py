@@ -58,6 +58,7 @@ def everything(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in (root / "specs").rglob("*.json")}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("file", "needle", "old", "new"),
     [
@@ -106,6 +107,7 @@ def test_editor_that_does_not_rename_files(root: Path) -> None:
         assert after == client.texts[request].replace('"Point"', '"Spot"').replace('"[]Point"', '"[]Spot"')
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("new", "words"),
     [

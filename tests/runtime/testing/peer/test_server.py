@@ -119,6 +119,7 @@ def test_client_that_does_not_read_blocks_nobody(peer: MockPeer, close: bool) ->
     assert time.monotonic() - before < 30
 
 
+@pytest.mark.thorough
 def test_answers_to_a_client_that_does_not_read_are_bounded(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire.testing.peer.server._MOST_WAITING", 1 << 16)
     peer.on(kafka.HeartbeatRequest).reply(OK)
