@@ -65,7 +65,7 @@ class _Commands(CommandTable):
     show_default=True,
     help="When to use colors; auto: on a terminal.",
 )
-@click.version_option(None, "-V", "--version", package_name="tagwire")
+@click.version_option(None, "-V", "--version", package_name="tagwire", prog_name="tagwire")
 def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
     """Explain, decode and encode Kafka's messages and logs, or messages of your own protocol.
 
