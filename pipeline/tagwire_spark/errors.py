@@ -138,7 +138,7 @@ def failure(error: Exception) -> PipelineError:
 
 
 def _cause(error: Exception) -> str:
-    """Return the Python error in a Spark error message or, if there is none, the message's first line with a cause."""
+    """Return the Python error in a Spark error message; if there is none, the first line that names a cause."""
     text = str(error)
     if raised := _RAISED.findall(text):
         return f"a worker raised {raised[-1]}"

@@ -169,7 +169,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """For a field with a shared struct, return which struct version each range of message versions uses; else []."""
+    """Return pairs of message versions and the struct version they use; [] if the field's struct isn't shared."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 

@@ -39,7 +39,7 @@ class VersionStep:
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Format the releases, such as `3.0 to 3.4, redefined 3.5` for bytes that changed in 3.5."""
+        """Format the releases that have this version, such as `3.0 to 3.4, redefined 3.5` if 3.5 changed its bytes."""
         texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(texts)
 
@@ -76,6 +76,6 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
 
 
 def _kinds(change: FieldChange) -> list[str]:
-    """Return the kinds of a change. The kind `nullable` becomes `not nullable` if nulls are no longer allowed."""
+    """Return the change's kinds, with `not nullable` instead of `nullable` if nulls are no longer allowed."""
     was_nullable = change.old is not None and change.old.nullable
     return ["not nullable" if kind == "nullable" and was_nullable else kind for kind in change.kinds]

@@ -87,7 +87,7 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return the hash by which `sender_faults.json` identifies a frame."""
+    """Return a frame's hash, its key in `sender_faults.json`, which lists frames that their senders encoded wrongly."""
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()
 
 

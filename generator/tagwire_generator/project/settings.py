@@ -99,7 +99,7 @@ class SpecSet:
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
-        """Return a file's name for generated headers and reports: relative to `root`, with slashes on every system."""
+        """Return a file's name for generated headers and reports: relative to `root`, with forward slashes."""
         return Path(os.path.relpath(path, self.root)).as_posix()
 
 
@@ -142,12 +142,12 @@ class Settings:
 
     @property
     def change_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions for rules about changes."""
+        """The exceptions for the rules about changes, whose ids begin with TW."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
 
     @property
     def design_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions for rules about designs."""
+        """The exceptions for the rules about designs, whose ids begin with TL."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:

@@ -52,7 +52,7 @@ class Part:
 
 
 class Reading:
-    """The state of reading one spec."""
+    """The state while a spec is read: the options, and the problems found so far."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Reading:
                 return built
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
-        """Report a violation of an object, unless the rule depends on a value already reported as invalid."""
+        """Report that an object violates a rule, unless the rule depends on a value already reported as invalid."""
         wounds = part.wounds.union(*(other.wounds for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")

@@ -77,7 +77,7 @@ class _Places:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
-        """Return the file, and the value of the key at a spot.
+        """Return the file in which a spot's field is declared, and the value of the spot's key.
 
         If the field does not have the key, return the value of its `name` key. If the spec does not have the field,
         return the name of the struct.

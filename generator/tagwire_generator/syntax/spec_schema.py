@@ -95,7 +95,7 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
-    """Report every use of a key of the tagwire dialect. `shape_errors` ignores the reports if the spec may use it."""
+    """Report every use of a key of the tagwire dialect. `shape_errors` ignores this if the spec may use the dialect."""
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 

@@ -123,7 +123,7 @@ class Expressions:
     # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if both are equal."""
+        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if none is needed."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the endings of two helper functions' names: the function for one value, and the function for arrays."""
+    """Return the suffixes of a type's helper functions for one value and for arrays: `string` and `strings`."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

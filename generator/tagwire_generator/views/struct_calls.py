@@ -1,4 +1,4 @@
-"""Strings for two kinds of methods in data classes: properties for unions, and methods that find elements by key."""
+"""Describe two kinds of data class methods for templates: union properties, and methods that find elements by key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class KeyedView:
 
 
 def union_views(struct: StructSpec, annotate: Annotate, type_imports: ModuleImports) -> tuple[UnionView, ...]:
-    """Return the views of a struct's unions, ordered by their first alternatives."""
+    """Return a UnionView for each union of a struct, ordered by their first alternatives."""
     unions: dict[str, list[FieldSpec]] = {}
     for field in struct.fields:
         if field.union:
@@ -75,7 +75,7 @@ def which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> t
 def keyed_views(
     spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: ModuleImports
 ) -> tuple[KeyedView, ...]:
-    """Return a view for each array of the struct whose elements can be found by key."""
+    """Return a KeyedView for each array of the struct whose elements can be found by key."""
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []
     for field in struct.fields:

@@ -1,4 +1,4 @@
-"""Read a template folder's `targets.toml`, which lists files to generate in addition to Python modules, or instead.
+"""Read a template folder's `targets.toml`, which lists files to generate in addition to, or instead of, Python modules.
 
     python = false                    # no Python modules; default: true
 
@@ -52,7 +52,7 @@ class Targets:
 
 @lru_cache
 def read_targets(templates: Path) -> Targets:
-    """Read a template folder's `targets.toml`. Without it, only Python modules are generated. Raises SettingsError."""
+    """Read `targets.toml`. Without it, only Python modules are generated. Raises SettingsError if it is invalid."""
     file = templates / FILE
     if not file.is_file():
         return Targets()

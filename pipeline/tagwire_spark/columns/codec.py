@@ -167,7 +167,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type has another byte layout. Decoded columns are then cast.
+    `has_other_bytes` is true if Spark stores such values in another byte layout. Decoded columns are then cast to it.
     """
 
     type: Any
@@ -182,7 +182,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return the type with comments: each struct field is commented with its documentation from the message class."""
+    """Return the type with the documentation of each struct field, from the message class, as its comment."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):
@@ -314,7 +314,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version`, or all versions that the option `versions` allows. Raises PipelineError if none is left."""
+    """Return `version` or, if it is None, those that the option `versions` allows. Raises PipelineError if none is."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

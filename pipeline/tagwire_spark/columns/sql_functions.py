@@ -53,7 +53,7 @@ def register(spark: SparkSession) -> None:
         register_one(call.name, column_function(run, type, call))
 
 
-# Spark passes every argument as an Arrow array, all of the same length.
+# Spark passes all arguments as Arrow arrays of the same length.
 
 
 def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:
@@ -156,7 +156,7 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
 
 
 def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
-    """Return (message class, is_permissive, is_strict) from a row's arguments. Raises PipelineError if invalid."""
+    """Return (message class, is_permissive, is_strict) for a SQL call. Raises PipelineError for invalid arguments."""
     _check_name(row, name)
     return _known_message(name, options)
 

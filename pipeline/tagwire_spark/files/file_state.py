@@ -64,7 +64,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _comparable(value: Any) -> str:
-    """Return a time or ETag as a string. A datetime from a listing equals the same time in seconds from `info`."""
+    """Return a time or ETag as a string. A datetime and the same time in seconds since 1970 give equal strings."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
@@ -100,7 +100,7 @@ def growing_state(data: FileBytes, end: int | None = None) -> FileState:
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check that a local file is unchanged since planning. If it may grow, compare its first and last planned bytes.
+    """Check that a local file is unchanged since planning. If it may grow, only check its first and last planned bytes.
 
     Raises PipelineError if the file has changed, and LogPathError if it can't be read.
     """
@@ -114,7 +114,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return a checksum of the beginning, and one of the end, of a file's first `size` bytes.
+    """Return two checksums of a file's first `size` bytes: of their beginning, and of their end.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
     truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError if reading fails.

@@ -95,7 +95,7 @@ def _ascending(offsets: Any) -> bytes:
 
 
 def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
-    """Yield Arrow batches of a segment's keys, each with its last offset. Raises LogError for an invalid batch."""
+    """Yield a segment's keys and the last offset of each, as Arrow batches. Raises LogError for an invalid batch."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]

@@ -80,7 +80,7 @@ def import_logs(
 
 
 def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
-    """Yield the existing Parquet files of a part: up to one with exact bytes, and up to one with rows."""
+    """Yield the Parquet files of a part that exist: the file with exact bytes, and the file with rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -202,7 +202,7 @@ class _Records:
 
 
 def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
-    """Yield a Parquet file's row groups as tables with this schema. Raises PipelineError if the file can't be read."""
+    """Yield a Parquet file's row groups as tables, cast to `schema`. Raises PipelineError if the file can't be read."""
     name = source.name_of(path)
     try:
         state = source.state_of(path) if is_remote(name) and path.is_file() else None

@@ -109,7 +109,7 @@ def has_gaps(scan: Scan) -> bool:
 
 
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
-    """Yield the spans (positions and offsets) of a partition's batches, from the batch that contains `offset` on."""
+    """Yield the spans (positions and offsets) of batches, starting with the batch that contains `offset`."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
@@ -122,7 +122,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of an indexed batch at or before `offset`; 0 if none is indexed. None means the log's end."""
+    """Return the position of the last indexed batch (at or before `offset`, unless it is None); 0 if there is none."""
     try:
         entry = segment.index_entry(offset)
     except LogError:
@@ -149,7 +149,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """Return the damaged ranges from a position on, followed by the next whole batch if there is one."""
+    """Return the damaged ranges from `position` to the next whole batch, followed by that batch if there is one."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

@@ -221,7 +221,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return the tasks of the micro-batch between two offsets, as Spark partitions. Raises PipelineError."""
+        """Return the tasks of a micro-batch. Raises PipelineError for lost records and read errors."""
         starts = offset_ends(start)
         starts |= dict.fromkeys(new_topics(start, end), 0)
         ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
@@ -280,7 +280,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL. Only searches changed segments for their ends. Raises LogError."""
+        """Yield the requested partitions at a URL. An unchanged segment's known end is reused. Raises LogError."""
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)

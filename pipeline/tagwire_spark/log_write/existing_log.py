@@ -37,7 +37,7 @@ class ExistingLog(NamedTuple):
 
     @contextmanager
     def partition(self) -> Generator[Partition | None]:
-        """Yield the partition, or None if it doesn't exist. Log errors in the block become PipelineErrors."""
+        """Yield the partition, or None if it doesn't exist. In the `with` block, a LogError becomes a PipelineError."""
         with ExitStack() as stack:
             try:
                 location = folder_location(str(self), stack, self.storage)
@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return the end of a log before a write in the format `written`; None if it is empty. Raises PipelineError."""
+    """Return a log's end; None if it is empty. Raises PipelineError if its batches don't go with `written`."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
@@ -55,7 +55,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
-    """Return the transactions in a log before a write in the format `written`. Raises PipelineError."""
+    """Return the open transactions in a log. Raises PipelineError as `end_before` does."""
     known, rules = OpenTransactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:
@@ -90,6 +90,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats that a log may already contain if batches in the format `written` are to be appended."""
+    """Return the formats allowed in a log to which batches in the format `written` are appended."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

@@ -103,7 +103,7 @@ def annotated_lines(
 def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
     """Return the widths of the columns bytes, path and type.
 
-    This computes all rows, which `annotated_lines` does again, because a row takes far more memory than its bytes.
+    All rows are computed here and again in `annotated_lines`: keeping them would take far more memory than the bytes.
     """
     size, path_width, type_width = 0, len("path"), len("type")
     for row in _rows(trace, None):

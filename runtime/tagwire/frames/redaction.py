@@ -39,13 +39,13 @@ class Redaction:
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
 
     def request(self, frame: bytes) -> bytes:
-        """Redact a request frame without its size. Raises the errors of `Registry.decode_request`."""
+        """Redact a request frame, given without its size prefix. Raises the errors of `Registry.decode_request`."""
         _, body = self._registry.decode_header(frame)
         cls, version = self._registry.request_class(frame)
         return self.message(cls, frame, version, offset=body)
 
     def response(self, frame: bytes, api_key: int, version: int) -> bytes:
-        """Redact a response frame without its size. `api_key` and `version` are from its request."""
+        """Redact a response frame, given without its size prefix. `api_key` and `version` are from its request."""
         cls = self._registry.response(api_key)
         if cls.FALLBACK is not None:
             version = self._registry.decode_response(frame, api_key, version).version
@@ -63,7 +63,7 @@ class Redaction:
         if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            keeps = self._same_length and not field.unique  # emptied unique keys would be duplicates
+            keeps = self._same_length and not field.unique  # unique keys must differ, but emptied ones would be equal
             return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
             return self._emptied_struct(value)

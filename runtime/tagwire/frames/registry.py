@@ -198,7 +198,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[Any, RequestH]:
-        """Decode the request in a frame without its size; the options work as in `Message.decode`.
+        """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
         `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
         offset from the start of the frame. Raises UnsupportedVersionError if the class lacks the version;
@@ -430,7 +430,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 def read_rest(
     cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
 ) -> Message:
-    """Decode the message that fills `data` from `start` on. Offsets in a DecodeError count from the start of `data`."""
+    """Decode the message from `start` to the end of `data`. Offsets in a DecodeError count from the start of `data`."""
     message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
     left = memoryview(data).nbytes - end
     if left and strict:

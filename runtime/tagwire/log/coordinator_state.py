@@ -65,7 +65,7 @@ def _range(batch: Any) -> Range:
 
 
 def merged(ranges: list[Range], start: int) -> list[Range]:
-    """Resolve overlaps, join adjacent ranges with equal counts and states, and drop offsets below `start`.
+    """Resolve overlaps of a share partition's ranges, join adjacent equal ranges, and drop offsets below `start`.
 
     Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
     higher state wins.
@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Identify an entry's key by a tuple. Equal keys have equal tuples, even in other versions or legacy records."""
+    """Return a tuple that is the same for equal keys, even in different versions, or if one is in a legacy record."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

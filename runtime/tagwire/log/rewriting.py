@@ -91,7 +91,7 @@ class Rewriter:
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
         """Find the transactions that are open at the start of the first group of segments to rewrite.
 
-        Reads the batches from offset `begin` on in `segments`, the segments before that group.
+        Reads `segments`, the segments before that group, starting at offset `begin`.
         """
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))

@@ -137,7 +137,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller finds the same error when it reads from `start` on
+            pass  # the caller finds the same error when it reads from `start`
         return start
 
     # ------------------------------------------------------------ index files

@@ -203,11 +203,11 @@ class FieldRow:
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """Return the field's value in a new object. For a struct, each call makes another object."""
+        """Return the field's default. For a struct, each call returns a new instance."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # for a UUID, `own_default` is an int
+        return self.default if isinstance(default, int) else default  # `self.default` converts a UUID's int
 
     @property
     def json_name(self) -> str:
@@ -231,7 +231,7 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """Return the layout of the buffer that holds these optional fields of a struct."""
+        """Return the layout of a struct's buffer of optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 

@@ -161,7 +161,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # The innermost of the nested calls catches the exception, so its `value` is the rejected value.
+            # Of the nested calls, only the innermost gets the exception, so its `value` is the one that was rejected.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

@@ -9,7 +9,7 @@
     open_records                       add the decoded records to a trace
     Headers, IntHeaders                the headers of a record, with string or int keys
     ProducerRecord, ConsumerRecord     records as producers and consumers see them
-    control_record                     decode a marker
+    control_record                     decode a control record, such as a commit marker
     should_retain                      decide whether compaction keeps a record
     format_of, register, Format        formats by name, and your own formats
     FormatSet                          the formats that a log may contain

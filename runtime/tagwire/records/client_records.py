@@ -119,10 +119,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
-        With `allow_reserved`, `headers` may contain keys that the proposal reserves. If there are no headers, `format`
-        determines their kind. Raises EncodeError for a null value with `tombstone=False`, because old readers would
-        take the record for a delete.
-        """
+        With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. If there are no headers, `format`
+        determines whether keys are ints. Raises EncodeError for a null value with `tombstone=False`, because old
+        readers would take the record for a delete."""
         self.topic = topic
         self.value = value
         self.key = key
@@ -174,7 +173,7 @@ class ProducerRecord(_ClientRecord):
         """Set a header. An int key replaces the key's old value; a string key adds one more header.
 
         `serializer` encodes the value. The default is the key's codec; without one, the value must be bytes. Raises
-        EncodeError if the result is not bytes, for an int key outside int32, and for a key that the proposal reserves
+        EncodeError if the result is not bytes, for an int key outside int32, and for an int key that KIP-82 reserves
         (unless `allow_reserved` is true).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
@@ -254,7 +253,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """If the record has no headers, `format`, from which it was read, determines the type of header keys."""
+        """`format` is the record's original format. If there are no headers, it determines the type of their keys."""
         values = {
             "topic": topic,
             "partition": partition,

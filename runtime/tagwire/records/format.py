@@ -1,8 +1,8 @@
 """A record format in which batches can be read and built, made from the layout of a spec.
 
 This module has no code for particular formats: the name of a field determines its role. Any format that uses the names
-in `VOCABULARY`, including your own, can be read, built and converted. Readers get the value for "none" in place of a
-field that the format does not have.
+in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format lacks, readers get
+the value that means "none".
 
 There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
 value contains other messages.
@@ -152,7 +152,7 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can move records: only if they have the fields of magic 2 and an attributes byte."""
+        """Whether native code can copy records to other batches: they have magic 2's fields and attributes byte."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

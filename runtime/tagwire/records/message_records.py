@@ -137,7 +137,7 @@ def convert_records(
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
     """Return the formats that `read_batches` must accept in a records field of this format.
 
-    A response may also contain batches of older formats. With `only`, as for requests, no other format is accepted.
+    A response may also contain batches of older formats. For requests, use `only`: it accepts no other format.
     Raises FormatError for an unknown name.
     """
     if format == "auto":
@@ -245,7 +245,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Convert the records in the last of `holders`, at any depth. Return that struct, or a copy if it changes."""
+        """Convert the records in the last struct of `holders`, at any depth. Return it, or a copy if it changes."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

@@ -112,7 +112,7 @@ class _Opened:
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
-    """Copy a batch's error. Make its path and offset relative to the message that contains the batch."""
+    """Return a copy of a batch's error, with path and offset relative to the message that contains the batch."""
     return type(error)(
         message_name=error.message_name,
         version=error.version,

@@ -138,7 +138,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the steps to the innermost array that all paths enter; [] if they enter no common array."""
+    """Return the common steps of all paths, up to the innermost array that they share; [] if they share none."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

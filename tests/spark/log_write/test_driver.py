@@ -44,7 +44,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # otherwise, a transaction may begin before the first segment
+        if not source.segments[0].base_offset:  # if it isn't 0, a transaction may have begun before the first segment
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)

@@ -1,4 +1,4 @@
-"""The registers and shared structs that specs can use from other specs of their set. A register names numbers."""
+"""Registers (named numbers) and shared structs that a spec can use from the other specs of its set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ ALONE: Final = SetContext()
 
 
 def may_be_used(data: bytes) -> bool:
-    """Return whether a spec may be a register or a shared struct, which other specs can use. Doesn't parse the spec."""
+    """Return whether a spec may define a register (named numbers) or a shared struct. Doesn't parse the spec."""
     return may_be_register(data) or may_be_shared(data)
 
 

@@ -28,7 +28,7 @@ class Document:
         return self._places.offset(Position(position.line, position.character))
 
     def range(self, span: Span) -> types.Range:
-        """Convert a span to an LSP range, in the editor's units."""
+        """Convert a span to an LSP range. Columns are in the editor's units, such as UTF-16."""
         start, end = map(self._places.position, span)
         return types.Range(types.Position(*start), types.Position(*end))
 

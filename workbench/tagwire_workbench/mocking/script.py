@@ -82,7 +82,7 @@ def read_script(path: Path) -> "Script":
 
 
 class Script:
-    """A script that matches the schema. Its messages are not checked until `peer` is called."""
+    """A script that satisfies the JSON Schema. Its messages are not checked until `peer` is called."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree

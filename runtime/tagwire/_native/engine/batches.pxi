@@ -77,7 +77,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the batch at `pos`; None if Python must read it. See `BatchReader` for the other parameters."""
+        """Return the magic 2 batch at `pos`; None to have Python read it. See `BatchReader` for the rest."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
@@ -165,7 +165,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # `append_method`, which looks up the builder's slots, has not been called yet
+        if BUILDER[GATHERED] == 0:  # 0 until `append_method` looks up the builder's slots
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -225,9 +225,9 @@ cdef inline object setting(object builder, Py_ssize_t index):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    Python must read a batch if it could also have a format that stores its magic byte, `other_magic`, after a varint
-    length. `other_length_at` is the offset of that length in a batch (-1 if there is no such format), and `other_gap`
-    is the number of bytes between the length and the magic byte.
+    Another format may store its magic byte after a varint length, so that the same bytes could be a batch of either
+    format. Python then decides. In that format, `other_length_at` is the offset of the length (-1 if there is no such
+    format), `other_gap` the number of bytes between length and magic byte, and `other_magic` the magic byte.
     """
 
     cdef Magic2 plan

@@ -12,7 +12,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Codec:
-    """The plans of all versions of one message."""
+    """The native plans of a message, one per version."""
 
     cdef readonly object message
     cdef PyTypeObject *cls

@@ -127,8 +127,8 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* Store a number as 16 big-endian bytes. Return 0, or -1 if the number is negative or needs more than 16 bytes. An
- * exception may then be set. */
+/* Store a number as 16 big-endian bytes. Return 0, or -1 (possibly with an exception set) if the number is negative or
+ * needs more than 16 bytes. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

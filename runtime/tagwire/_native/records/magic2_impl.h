@@ -104,7 +104,7 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
 }
 
 /* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if Python must read the record,
- * which may be invalid. Does not remove the record from `batch`. */
+ * which may be invalid. Does not advance `batch`. */
 static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
 {
     *timestamp = batch->base_timestamp;
