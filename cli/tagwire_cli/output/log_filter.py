@@ -74,7 +74,7 @@ class RecordFilter:
         return None
 
     def ends_before(self, batch: RecordBatch) -> bool:
-        """Return whether neither this batch nor any later batch has more records to print."""
+        """Return whether printing can stop, because neither this nor any later batch has records to print."""
         return self.left == 0 or (self.end_offset is not None and batch.base_offset >= self.end_offset)
 
     def _keeps(self, record: Record, begin: int | None) -> bool:

@@ -35,7 +35,7 @@ T = TypeVar("T", bound=_Checked)
 
 
 class Part:
-    """An object of a spec while it is read: its node in the tree, and the names of its invalid keys.
+    """An object of a spec while it is read: its node in the tree, and its invalid keys (`wounds`).
 
     `spelled` maps attributes of the model to keys of the spec, where the names differ.
     """

@@ -153,7 +153,7 @@ def _is_type(root: Object, word: str) -> bool:
 
 
 def _plain(node: JsonNode) -> Any:
-    """Convert the tree to Python data. Keys whose value is null are left out."""
+    """Convert a tree to Python data, without the keys whose value is null."""
     if isinstance(node, Object):
         return {key: _plain(member.value) for key, member in node.members.items() if node.get(key) is not None}
     if isinstance(node, Items):

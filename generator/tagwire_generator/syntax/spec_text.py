@@ -35,7 +35,7 @@ class Comments:
 
 
 def spec_text(form: Mapping[str, Any], comments: Comments | None = None) -> str:
-    """Return the text of a spec that is in normal form, with a final newline."""
+    """Return a spec as text with a final newline. `form` is the spec in normal form (see `canonical.py`)."""
     comments = comments or Comments()
     parts: list[list[str]] = []
     for key, value in form.items():

@@ -178,7 +178,7 @@ class Expressions:
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
-        """Return a condition that is true if the field of `m` differs from its default."""
+        """Return a condition that is true if the field of message `m` differs from its default."""
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
@@ -274,7 +274,7 @@ class Expressions:
 
     @property
     def import_groups(self) -> list[list[str]]:
-        """The import lines by group. Data classes are in the last group."""
+        """The module's import lines, in groups. Data classes are in the last group."""
         groups = self.imports.groups
         groups[-1] += [line for group in self._data_classes.groups for line in group]
         return groups

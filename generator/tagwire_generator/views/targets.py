@@ -40,7 +40,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The contents of a `targets.toml`."""
+    """What `targets.toml` says: which files to generate, and whether to generate Python modules."""
 
     targets: tuple[Target, ...] = ()
     python: bool = True

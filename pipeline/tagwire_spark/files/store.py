@@ -89,9 +89,9 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Reject a caching URL such as `simplecache::s3://…`, because a worker's cached copy may be older than the listing.
+    """Raise PipelineError for a caching URL such as `simplecache::s3://…`.
 
-    Raises PipelineError.
+    A worker's cached copy may be older than the driver's listing.
     """
     if "::" not in url:
         return

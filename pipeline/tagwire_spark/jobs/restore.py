@@ -55,7 +55,8 @@ def import_logs(
 
     All exported files are restored byte for byte. `path` and `output` may be URLs; `storage_options` configure their
     file systems. If `output` is a URL, the result is written to `work_folder` first, and then uploaded. `output`
-    appears only when it is complete. Raises PipelineError, LogPathError.
+    appears only when it is complete. Raises PipelineError or LogPathError if the export can't be read or the output
+    can't be written.
     """
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
@@ -184,7 +185,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """If `at` has returned all loaded rows, load more row groups. Return False at the end of the file."""
+        """Load row groups until one has the next row to return. Return False at the end of the file."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

@@ -246,8 +246,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so that every deletion is noticed. The partitions show earlier deletions, and the
-        task that reads a split finds out whether its file was deleted later. Raises PipelineError.
+        Both come from one listing, so every deletion is noticed: the partitions show those before it, and a task that
+        reads a split detects those after it. Raises PipelineError for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -270,7 +270,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, using a cache of unchanged folders. Raises LogError."""
+        """Yield the requested partitions of a local folder. Caches unchanged folders. Raises LogError for damage."""
         # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()
@@ -293,7 +293,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
         """Return the end of a log; None if it has no segments. The search starts at the last known end.
 
-        If the last segment's file still has the same `state`, the known end is returned. Raises LogError.
+        If the last segment's file still has the same `state`, the known end is returned. Raises LogError for damage.
         """
         if not partition.segments:
             return None

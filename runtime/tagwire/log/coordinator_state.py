@@ -199,7 +199,7 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return a classic group, with its members' subscriptions and assignments decoded if it is a consumer group.
+    """Return a classic group. In a consumer group, decode the subscription and assignment of each member.
 
     Bytes that can't be decoded remain base64.
     """

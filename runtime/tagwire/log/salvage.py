@@ -62,7 +62,7 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     tell: Callable[[int], None] | None = None,
 ) -> list[SalvageReport]:
-    """Write the intact batches of a partition to a new folder in `output`, with the partition's folder name.
+    """Write the intact batches of a partition to a new folder of the same name in `output`.
 
     The folder appears only when it is complete. If a running broker removes segments before they are read, the
     partition is read again. `tell` is called with the number of bytes read since the last call. Raises LogPathError if

@@ -83,7 +83,7 @@ class Segment:
         partial: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield the batches from the batch that contains `start_offset` on, or from the next batch if none does.
+        """Yield the batches, starting at the batch that contains `start_offset` or, if none does, at the next one.
 
         Only one batch is in memory at a time. With `partial`, a truncated last batch is left out. Raises LogError at
         the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once

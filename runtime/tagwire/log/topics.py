@@ -68,7 +68,7 @@ def decode_entry(
 ) -> Entry:
     """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Raises UnsupportedVersionError, and DecodeError with an offset in the key or the value.
+    Raises UnsupportedVersionError for an unknown version, and DecodeError with an offset in the key or the value.
     """
     if is_control:
         return _marker(control_record(record, registry))

@@ -115,8 +115,7 @@ class Script:
 class _RuleReader:
     """Reads a rule of the script and adds it to the peer. Errors are added to `tree`, the parsed script.
 
-    `kept` contains the values that rules store while the peer runs. `names` lists all names under which rules store
-    values.
+    `kept` has the values that rules have stored so far, by name. `names` has all names under which rules store values.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
@@ -151,7 +150,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule; return None."""
+        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule, and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

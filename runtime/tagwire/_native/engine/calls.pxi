@@ -53,7 +53,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return the plan of a version; None if pure Python handles the version. Raises UnsupportedVersionError."""
+        """Return a version's plan; None if pure Python handles it. Raises UnsupportedVersionError if it is unknown."""
         cdef int64_t index
         if tw_exact_int(version, &index):
             index -= self.low

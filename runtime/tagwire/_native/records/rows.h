@@ -14,7 +14,7 @@ typedef struct {
 } tw_column;
 
 typedef struct {
-    /* Timestamps are in microseconds. If there are no offsets, rows are numbered from next_offset on. */
+    /* Timestamps are in microseconds. If there are no offsets, rows are numbered starting at next_offset. */
     tw_column keys, values, timestamps, offsets;
     tw_column headers;      /* lists of headers: `ends` are indexes into header_keys and header_values */
     tw_column header_keys, header_values;
