@@ -94,7 +94,7 @@ class SpecSet:
         return self.output.joinpath(*self.package.split("."))
 
     def read_specs(self) -> list[SpecData]:
-        """Read all specs and registers of the set, with paths relative to `root`. Raises SpecError for unreadable files."""
+        """Read the set's specs and registers, with paths relative to `root`. Raises SpecError for unreadable files."""
         found = (each for folder in self.sources for each in find_specs(folder))
         return [spec_data(each, file=self.source_name(each.path)) for each in found]
 

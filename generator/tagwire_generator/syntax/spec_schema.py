@@ -133,17 +133,17 @@ def is_extended(root: Object, *, by_default: bool) -> bool:
 
 
 def is_format(root: Object) -> bool:
-    """Return whether a tree is a record format, which has its own schema."""
+    """Return whether a parsed spec is a record format, which has its own schema."""
     return _is_type(root, "format")
 
 
 def is_register(root: Object) -> bool:
-    """Return whether a tree is a register (a table of named numbers) rather than a message."""
+    """Return whether a parsed spec is a register (a table of named numbers) rather than a message."""
     return _is_type(root, "register")
 
 
 def is_shared_struct(root: Object) -> bool:
-    """Return whether a tree is a shared struct."""
+    """Return whether a parsed spec is a shared struct."""
     return _is_type(root, "struct")
 
 

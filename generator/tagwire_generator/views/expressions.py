@@ -159,7 +159,7 @@ class Expressions:
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:
-        """Import the class of an enum's members from its module, and return its name in this module."""
+        """Import the class of an enum's members into the generated module, and return its name there."""
         package = self._structs.module.rpartition(".")[0]
         return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
@@ -269,7 +269,7 @@ class Expressions:
         return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
-        """Import a data class, and return its name in this module: an alias if the module already uses the name."""
+        """Import a data class into the generated module, and return its name there: an alias if the name is taken."""
         return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property

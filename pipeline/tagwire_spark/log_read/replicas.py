@@ -26,7 +26,7 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return the splits of each partition's segments, all from one folder.
+    """Return the splits to read, with those of a partition from a single folder.
 
     Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
     segment has the highest base offset is used. If several folders have this segment, the folder with the largest copy

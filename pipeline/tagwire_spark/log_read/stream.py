@@ -312,9 +312,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log, which ends at `end`; None if `end` is None. Raises PipelineError.
+        """Return a partition's Log up to `end`, or None if it is None. Raises PipelineError for a bad folder name.
 
-        The end is also stored in the partition's last segment, so that later readers stop there.
+        Also sets the `end` of the partition's last segment, so that its readers stop there.
         """
         if end is None:
             return None

@@ -68,7 +68,8 @@ class TcpSegment(NamedTuple):
 def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
     """Yield the TCP segments of a capture, in packet order. Packets without TCP are skipped.
 
-    `file` is a path or an open binary file. Raises MissingExtraError, and CaptureError if the capture can't be read.
+    Raises MissingExtraError without the extra `pcap`, and CaptureError if `file` (a path or an open binary file) can't
+    be read as a capture.
     """
     if isinstance(file, str):
         try:

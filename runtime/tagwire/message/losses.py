@@ -66,8 +66,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that can represent all of `message` (`NONE` if none can); for a class, all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # Versions without losses normally form one range, because fields exist and are nullable in version ranges.
-    # If a field that isn't nullable has the default null, there may be two ranges. Then return the higher range.
+    # Normally, the versions without losses form one range, as do those in which a field exists or is nullable.
+    # A field that isn't nullable but has the default null may cause two ranges. Then return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

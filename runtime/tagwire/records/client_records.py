@@ -69,7 +69,7 @@ class _ClientRecord:
     def headers(self) -> Headers | IntHeaders:
         """The headers: a multimap with string keys, or a map with int keys.
 
-        If the record has no headers, its `format` decides which of them is returned; without a format, a multimap.
+        If there are no headers, the record's `format` decides which; without a format, it is a multimap.
         """
         return self._headers
 

@@ -1,4 +1,4 @@
-"""Only one module may name the packages that are loaded by name, because import contracts can't check such imports."""
+"""Check that packages loaded by name are named in one module only; import contracts can't check such imports."""
 
 import ast
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_every_record_format_is_there(name: str) -> None:
 
 def test_messages_and_keys_are_there() -> None:
     assert "ApiVersionsRequest" in kafka_messages()
-    assert any(1 in keys for keys in reserved_keys())  # API key 1 is reserved for client.id
+    assert any(1 in keys for keys in reserved_keys())  # header key 1 is reserved for client.id
 
 
 def test_drafts_need_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

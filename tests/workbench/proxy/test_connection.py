@@ -319,7 +319,7 @@ FIND = [
 
 
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Without correlation IDs, responses must be paired by order, and addresses must still be found."""
+    """Without correlation IDs, responses must be paired with requests by order, and their addresses replaced."""
     finding: Any = build_package(
         tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
     )
